@@ -12,11 +12,10 @@ find_package(nlohmann_json REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
-# Beast and Asio are header-only; this keeps Asio to the parts of this century.
+# Beast and Asio are header-only. Asio 1.74 uses std::exchange without including <utility>.
 add_library(rota_beast INTERFACE)
 target_link_libraries(rota_beast INTERFACE Boost::headers Threads::Threads)
-target_compile_definitions(rota_beast INTERFACE
-  BOOST_ASIO_NO_DEPRECATED BOOST_BEAST_USE_STD_STRING_VIEW BOOST_ASIO_DISABLE_CONCEPTS)
+target_compile_options(rota_beast INTERFACE "SHELL:-include utility")
 
 # yaml-cpp of this distribution exports a plain target name.
 add_library(rota_yaml INTERFACE)
