@@ -1,0 +1,146 @@
+#include "api/json.h"
+
+#include <algorithm>
+
+namespace rota::api {
+namespace detail {
+
+std::string text_of(Int128 value) {
+  if (value == 0) return "0";
+  const bool negative = value < 0;
+  std::string digits;
+  while (value != 0) {
+    const int digit = static_cast<int>(value % 10);
+    digits += static_cast<char>('0' + (digit < 0 ? -digit : digit));
+    value /= 10;
+  }
+  if (negative) digits += '-';
+  std::reverse(digits.begin(), digits.end());
+  return digits;
+}
+
+std::optional<Int128> int128_from(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || text.size() > 39) return std::nullopt;
+  Int128 value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    Int128 shifted = 0;
+    const Int128 digit = negative ? -(c - '0') : c - '0';
+    if (__builtin_mul_overflow(value, Int128{10}, &shifted) ||
+        __builtin_add_overflow(shifted, digit, &value)) {
+      return std::nullopt;
+    }
+  }
+  return value;
+}
+
+std::string_view kind_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null: return "nothing";
+    case Json::value_t::object: return "an object";
+    case Json::value_t::array: return "a list";
+    case Json::value_t::string: return "text";
+    case Json::value_t::boolean: return "true or false";
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned: return "a whole number";
+    case Json::value_t::number_float: return "a fraction";
+    default: return "something else";
+  }
+}
+
+std::string child_path(std::string_view path, std::string_view key) {
+  std::string out(path);
+  if (!out.empty()) out += '.';
+  return out += key;
+}
+
+std::string child_path(std::string_view path, std::size_t index) {
+  return std::string(path) + "[" + std::to_string(index) + "]";
+}
+
+namespace {
+
+std::string shown(std::string_view path) {
+  return path.empty() ? "the document" : "'" + std::string(path) + "'";
+}
+
+Error invalid(std::string_view path, std::string message) {
+  return {.code = ErrorCode::kInvalidArgument,
+          .message = std::move(message),
+          .where = std::string(path)};
+}
+
+std::string hint(std::string_view word, const std::vector<std::string>& known) {
+  const std::string_view near = nearest_word(word, known);
+  if (!near.empty()) return "; did you mean '" + std::string(near) + "'?";
+  return "; known: " + join(known, ", ");
+}
+
+}  // namespace
+
+Error wrong_type(std::string_view path, std::string_view expected, const Json& found) {
+  return invalid(path, shown(path) + " must be " + std::string(expected) + ", not " +
+                           std::string(kind_of(found)));
+}
+
+Error out_of_range(std::string_view path, std::string_view low, std::string_view high) {
+  return invalid(path, shown(path) + " must lie between " + std::string(low) + " and " +
+                           std::string(high));
+}
+
+Error unknown_key(std::string_view path, std::string_view key,
+                  const std::vector<std::string>& known) {
+  return invalid(child_path(path, key),
+                 "unknown key '" + std::string(key) + "' in " + shown(path) + hint(key, known));
+}
+
+Error unknown_word(std::string_view path, std::string_view word,
+                   const std::vector<std::string>& known) {
+  return invalid(path, shown(path) + " cannot be '" + std::string(word) + "'" + hint(word, known));
+}
+
+Status read_integer(const Json& json, std::string_view path, std::int64_t low, std::int64_t high,
+                    std::int64_t& out) {
+  if (!json.is_number_integer()) return wrong_type(path, "a whole number", json);
+  const bool too_big = json.is_number_unsigned() &&
+                       json.get<std::uint64_t>() >
+                           static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const std::int64_t number = too_big ? 0 : json.get<std::int64_t>();
+  if (too_big || number < low || number > high) {
+    return out_of_range(path, std::to_string(low), std::to_string(high));
+  }
+  out = number;
+  return {};
+}
+
+Status read_unsigned(const Json& json, std::string_view path, std::uint64_t& out) {
+  if (!json.is_number_integer()) return wrong_type(path, "a whole number", json);
+  if (!json.is_number_unsigned() && json.get<std::int64_t>() < 0) {
+    return out_of_range(path, "0", std::to_string(std::numeric_limits<std::uint64_t>::max()));
+  }
+  out = json.get<std::uint64_t>();
+  return {};
+}
+
+}  // namespace detail
+
+Result<Json> parse_json(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .message = "not JSON: stops being so at byte " + std::to_string(error.byte),
+                 .where = "byte " + std::to_string(error.byte)};
+  } catch (const Json::exception& error) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .message = std::string("not JSON that can be read: ") + error.what()};
+  }
+}
+
+std::string dump_json(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace rota::api
