@@ -637,6 +637,54 @@ struct Server {
   }
 };
 
+struct NodeList {
+  std::vector<Node> nodes;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("nodes", self.nodes, "in the order of the cluster");
+  }
+};
+
+struct DeviceList {
+  std::vector<Device> devices;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("devices", self.devices, "by node, then index");
+  }
+};
+
+struct QueueList {
+  std::vector<Queue> queues;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("queues", self.queues, "parents before their children");
+  }
+};
+
+struct NodeCommandRequest {
+  std::string reason;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("reason", self.reason, "why, shown with the node");
+  }
+};
+
+struct SignalRequest {
+  std::int64_t signal = 0;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("signal", self.signal, "number of the signal, 1 to 64");
+  }
+};
+
+struct SessionRequest {
+  std::string token;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("token", self.token, "the daemon's token; the answer sets a cookie for reading");
+  }
+};
+
 /// RFC 9457 (problem+json).
 struct Problem {
   std::string type;
