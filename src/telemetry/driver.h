@@ -15,6 +15,7 @@ namespace rota::telemetry {
 struct DeviceProcess {
   std::int64_t pid = 0;
   Bytes memory;
+  std::string user = {};  // account, when the driver itself knows it; empty: ask the system
 };
 
 enum class DeviceHealth { kOk, kSuspect, kNeedsReset, kNeedsReboot, kLost };
