@@ -1,0 +1,220 @@
+#include "history/job_csv.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+
+namespace rota::history {
+namespace {
+
+constexpr std::array<std::array<std::string_view, 4>, 4> kColumnNames{{
+    {"timestamp", "submit_time", "submitted", ""},
+    {"duration", "runtime", "run_seconds", ""},
+    {"num_gpus", "num_gpu", "gpus", ""},
+    {"cluster", "team", "queue", "account"},
+}};
+constexpr std::array<std::string_view, 4> kRoleWords{"submit time", "run time", "GPUs", "team"};
+constexpr std::int64_t kGpusMax = 1'000'000;
+constexpr std::int64_t kSecondsMax = 4'000'000'000;  // up to the year 2096
+
+/// Days from 1970-01-01 (Howard Hinnant's civil calendar algorithm).
+std::int64_t days_from_civil(std::int64_t year, std::int64_t month, std::int64_t day) {
+  year -= month <= 2 ? 1 : 0;
+  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const std::int64_t year_of_era = year - era * 400;
+  const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  const std::int64_t day_of_era =
+      year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+  return era * 146097 + day_of_era - 719468;
+}
+
+std::optional<std::int64_t> digits(std::string_view text, std::size_t at, std::size_t count) {
+  if (at + count > text.size()) return std::nullopt;
+  std::int64_t value = 0;
+  for (std::size_t i = at; i < at + count; ++i) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_civil_seconds(std::string_view text) {
+  if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
+  if (text.size() != 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' ||
+      text[16] != ':' || (text[10] != ' ' && text[10] != 'T')) {
+    return std::nullopt;
+  }
+  const auto year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
+  const auto hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  if (*month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
+  if (*hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  return days_from_civil(*year, *month, *day) * 86400 + *hour * 3600 + *minute * 60 + *second;
+}
+
+JobCsvReader::JobCsvReader(std::istream& input, std::string file, TimeUnit unit)
+    : input_(input), file_(std::move(file)), unit_(unit) {}
+
+Error JobCsvReader::error_at(int column, std::string message) const {
+  return {ErrorCode::kInvalidArgument, std::move(message),
+          file_ + ":" + std::to_string(line_) + ":" + std::to_string(column)};
+}
+
+bool JobCsvReader::read_line(std::string& line) {
+  while (std::getline(input_, line)) {
+    ++line_;
+    bytes_read_ += static_cast<std::int64_t>(line.size()) + 1;
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+    if (!trimmed(line).empty() && line.front() != '#') return true;
+  }
+  return false;
+}
+
+Result<std::vector<JobCsvReader::Field>> JobCsvReader::split_line(std::string_view line) const {
+  std::vector<Field> fields;
+  std::size_t at = 0;
+  while (true) {
+    Field field;
+    field.column = static_cast<int>(at) + 1;
+    if (at < line.size() && line[at] == '"') {
+      for (++at;; ++at) {
+        if (at >= line.size()) return error_at(field.column, "the double quote is never closed");
+        if (line[at] != '"') {
+          field.text += line[at];
+        } else if (at + 1 < line.size() && line[at + 1] == '"') {
+          field.text += line[at++];
+        } else {
+          break;
+        }
+      }
+      ++at;
+      if (at < line.size() && line[at] != ',') {
+        return error_at(static_cast<int>(at) + 1, "expected a comma after the closing quote");
+      }
+    } else {
+      const std::size_t end = std::min(line.find(',', at), line.size());
+      field.text = trimmed(line.substr(at, end - at));
+      at = end;
+    }
+    fields.push_back(std::move(field));
+    if (at >= line.size()) return fields;
+    ++at;
+  }
+}
+
+Status JobCsvReader::read_header() {
+  std::string line;
+  if (!read_line(line)) return error_at(1, "the file is empty; its first line names the columns");
+  const auto fields = split_line(line);
+  if (!fields) return fields.error();
+  columns_ = fields->size();
+  for (int role = 0; role < kRoles; ++role) {
+    for (std::size_t i = 0; i < fields->size() && column_of_[role] < 0; ++i) {
+      const auto& names = kColumnNames[static_cast<std::size_t>(role)];
+      const std::string& text = (*fields)[i].text;
+      if (!text.empty() && std::find(names.begin(), names.end(), text) != names.end()) {
+        column_of_[role] = static_cast<int>(i);
+      }
+    }
+    if (column_of_[role] >= 0 || role == static_cast<int>(Role::kTeam)) continue;
+    const auto at = static_cast<std::size_t>(role);
+    return error_at(1, "no column for the " + std::string(kRoleWords[at]) + "; expected '" +
+                           std::string(kColumnNames[at][0]) + "', '" +
+                           std::string(kColumnNames[at][1]) + "' or '" +
+                           std::string(kColumnNames[at][2]) + "' in the first line");
+  }
+  return {};
+}
+
+Result<std::int64_t> JobCsvReader::time_of(const Field& field, std::string_view what) const {
+  if (const auto civil = parse_civil_seconds(field.text)) return *civil * 1'000'000'000;
+  const bool millis = unit_ == TimeUnit::kMilliseconds;
+  const auto scaled = parse_fixed(field.text, millis ? 6 : 9);
+  if (!scaled || *scaled < 0 || *scaled / 1'000'000'000 > kSecondsMax) {
+    return error_at(field.column, std::string(what) + " '" + field.text +
+                                      "' is no time; expected `2017-10-09 07:01:55` or a number of " +
+                                      (millis ? "milliseconds" : "seconds"));
+  }
+  return *scaled;
+}
+
+Result<HistoryJob> JobCsvReader::job_of(const std::vector<Field>& fields) const {
+  if (fields.size() != columns_) {
+    return error_at(1, "the line has " + std::to_string(fields.size()) + " fields; the first line" +
+                           " names " + std::to_string(columns_));
+  }
+  const auto field = [&](Role role) -> const Field& {
+    return fields[static_cast<std::size_t>(column_of_[static_cast<int>(role)])];
+  };
+  HistoryJob job;
+  const auto submitted = time_of(field(Role::kSubmitted), "the submit time");
+  if (!submitted) return submitted.error();
+  const Field& runtime_field = field(Role::kRuntime);
+  const auto runtime = time_of(runtime_field, "the run time");
+  if (!runtime) return runtime.error();
+  if (parse_civil_seconds(runtime_field.text)) {
+    return error_at(runtime_field.column, "the run time must be a number, not a date");
+  }
+  const Field& gpus_field = field(Role::kGpus);
+  const auto gpus = parse_int(gpus_field.text);
+  if (!gpus || *gpus < 0 || *gpus > kGpusMax) {
+    return error_at(gpus_field.column, "'" + gpus_field.text + "' is no number of GPUs; expected a" +
+                                           " whole number from 0 to 1000000");
+  }
+  job.row = row_;
+  job.submitted = Instant(*submitted);
+  job.runtime = Duration(*runtime);
+  job.gpus = *gpus;
+  if (column_of_[static_cast<int>(Role::kTeam)] >= 0) job.team = field(Role::kTeam).text;
+  return job;
+}
+
+Result<std::optional<HistoryJob>> JobCsvReader::next() {
+  if (failed_) return std::optional<HistoryJob>();
+  if (!header_read_) {
+    if (auto status = read_header(); !status) {
+      failed_ = true;
+      return status.error();
+    }
+    header_read_ = true;
+  }
+  std::string line;
+  if (!read_line(line)) return std::optional<HistoryJob>();
+  ++row_;
+  const auto fields = split_line(line);
+  auto job = fields ? job_of(*fields) : Result<HistoryJob>(fields.error());
+  if (!job) {
+    failed_ = true;
+    return job.error();
+  }
+  return std::optional<HistoryJob>(std::move(*job));
+}
+
+Result<std::vector<HistoryJob>> read_job_csv(std::istream& input, const std::string& file,
+                                             TimeUnit unit) {
+  JobCsvReader reader(input, file, unit);
+  std::vector<HistoryJob> jobs;
+  while (true) {
+    auto job = reader.next();
+    if (!job) return job.error();
+    if (!job->has_value()) break;
+    jobs.push_back(std::move(**job));
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const HistoryJob& a, const HistoryJob& b) {
+    return std::pair(a.submitted, a.row) < std::pair(b.submitted, b.row);
+  });
+  return jobs;
+}
+
+}  // namespace rota::history
