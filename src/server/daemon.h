@@ -1,11 +1,12 @@
 // The running server: one driver thread over journal, engine and back-end, and the helpers around
-// it (log reading, device readings, watchdog). The doors get its Service.
+// it (log reading, watchdog). The doors get its Service.
 //
 //   auto daemon = make_daemon({.state_directory = dir, .config = config, .backend = ...});
 //   daemon->start();  ... serve daemon->service() ...  daemon->stop();
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,9 +25,11 @@ struct DaemonOptions {
   Config config;
   std::unique_ptr<backend::ExecutionBackend> backend;
   std::string backend_name;                          // "local", "simulated"
-  /// For readings of use, power and heat; asked from one thread of its own. Null: no readings.
-  /// May be the instance a back-end uses only if that class allows calls from several threads.
-  std::shared_ptr<telemetry::DeviceDriver> devices;
+  std::string devices_name;                          // DeviceDriver::describe()
+  bool devices_simulated = false;
+  /// The latest device readings by node, in device order (LocalBackend::readings()). Called on the
+  /// driver thread; must not block. Null: no readings.
+  std::function<std::map<std::string, std::vector<telemetry::DeviceReading>>()> readings;
   std::shared_ptr<Clock> clock;                      // null: the system's
   std::string version;
   std::string url;                                   // of the HTTP API, for `info`
@@ -50,17 +53,11 @@ class Daemon {
   [[nodiscard]] virtual Health health() const = 0;
   /// Shown by `info` and `doctor`; call when the door knows its address.
   virtual void set_url(const std::string& url) = 0;
-  /// The secret of the HTTP API: state_directory/token, made at the first start, mode 0600.
-  [[nodiscard]] virtual const std::string& token() const = 0;
 };
 
 /// Opens the journal (one daemon per state folder), recovers the engine, and re-adopts what runs.
 /// Error: kConflict (another daemon has the folder), kCorruption (says what and keeps the file),
 /// kUnsupported (written by a newer version), kUnavailable.
 [[nodiscard]] Result<std::unique_ptr<Daemon>> make_daemon(DaemonOptions options);
-
-/// The token in `state_directory`; made when missing. Error: kUnavailable, kDenied when others may
-/// read it.
-[[nodiscard]] Result<std::string> load_or_make_token(const std::string& state_directory);
 
 }  // namespace rota::server
