@@ -28,6 +28,7 @@ struct AttemptScript {
   std::int64_t exit_code = 0;
   std::int64_t signal = 0;
   bool launch_fails = false;   // ends as kLaunchFailed after start_delay
+  std::map<int, std::int64_t> exit_on_signal = {};  // signal number -> exit code
   std::string detail = {};
 };
 
@@ -74,8 +75,8 @@ class SimulatedBackend final : public ExecutionBackend {
   [[nodiscard]] std::optional<Instant> next_event() const;
 
   /// The node stops: its attempts are gone, gangs lose a member and their other tasks end with it.
-  /// Gives NodeCommanded{fail}, then AttemptEnded{kLost} for each. Until recover_node() starts there
-  /// fail to launch.
+  /// Gives NodeCommanded{fail}, then AttemptEnded{kLost} for each. Until recover_node(), which gives
+  /// NodeCommanded{recover}, starts there fail to launch and discover() shows it as down.
   void fail_node(const std::string& node);
   void recover_node(const std::string& node);
   /// Adds a device or activity fact, subject to the faults like any other.
@@ -103,7 +104,7 @@ class SimulatedBackend final : public ExecutionBackend {
  private:
   using Key = std::pair<JobId, std::int64_t>;
   enum class Phase { kStarting, kRunning, kStopping, kEnded };
-  enum class Step { kStarted, kEnded, kDeliver };
+  enum class Step { kStarted, kEnded, kTasksEnded, kDeliver };
   struct Attempt {
     StartOrder order;
     AttemptScript script;
@@ -111,6 +112,7 @@ class SimulatedBackend final : public ExecutionBackend {
     Instant since;
     std::int64_t generation = 0;  // a step of an older one is void
     bool stop_asked = false;
+    std::optional<Instant> natural_end;
     AttemptEnded end;
   };
   struct Planned {
@@ -120,16 +122,20 @@ class SimulatedBackend final : public ExecutionBackend {
     Event fact;
   };
 
-  AttemptScript script_for(JobId job, std::int64_t attempt) const;
+  [[nodiscard]] AttemptScript script_for(JobId job, std::int64_t attempt) const;
   void launch(const StartOrder& order);
   void check_launch(const StartOrder& order);
-  void begin_stop(Attempt& attempt, Duration grace);
-  void end(Attempt& attempt, const AttemptEnded& end);
+  void check_devices(const StartOrder& order);
+  void begin_stop(Attempt& attempt, const StopOrder& order);
+  void plan_end(Attempt& attempt, Instant at, AttemptEnded end);
+  void finish(Attempt& attempt, const AttemptEnded& end);
+  void begin_run(Attempt& attempt);
+  void drop_tasks(Attempt& attempt, const TasksEnded& ended);
   void run_step(const Planned& planned);
   void plan(Instant at, Planned planned);
   void emit(const Event& fact);
   void deliver(const Event& fact);
-  bool draw(Random& stream, std::int64_t per_mille);
+  static bool draw(Random& stream, std::int64_t per_mille);
 
   SimulatedOptions options_;
   Random start_random_;
