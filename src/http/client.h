@@ -2,9 +2,10 @@
 //
 // Synchronous. One thread per Client. A connection is kept between calls; calls that only read (and
 // submits, which carry an idempotency key) are repeated once when it turns out to be stale.
-// Errors: what the daemon answered keeps its code and message; kUnavailable when nobody answers (nothing
-// was done); kUnknownResult when the connection broke after a change had been sent; kDenied when the
-// socket may not be opened; kUnsupported when what answers is no Rota daemon of this API version.
+// Errors: what the daemon answered keeps its code and message; kUnavailable when nobody answers
+// (nothing was done); kUnknownResult when the connection broke after a change had been sent;
+// kDenied when the socket may not be opened; kUnsupported when what answers is no Rota daemon of
+// this API version.
 #pragma once
 
 #include <chrono>
@@ -56,8 +57,8 @@ class Client {
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  /// Makes an idempotency key when the request has none, and repeats the call with the same key while
-  /// the daemon is away (up to retry_time after a first contact).
+  /// Makes an idempotency key when the request has none, and repeats the call with the same key
+  /// while the daemon is away (up to retry_time after a first contact).
   Result<api::SubmitReply> submit(api::SubmitRequest request);
   Result<api::Preview> preview(const api::SubmitRequest& request);
 
@@ -72,12 +73,13 @@ class Client {
   Result<api::Job> signal(std::string_view id, int signal_number);
   Result<api::Job> update(std::string_view id, const api::UpdateRequest& changes);
 
-  /// One piece of output; `data` of the reply is plain bytes here (decoded). A positive `wait` lets the
-  /// daemon wait so long for more output before it answers with none (at most 30 s).
+  /// One piece of output; `data` of the reply is plain bytes here (decoded). A positive `wait` lets
+  /// the daemon wait so long for more output before it answers with none (at most 30 s).
   Result<api::LogChunk> log(std::string_view id, const server::LogQuery& query,
                             std::chrono::milliseconds wait = {});
-  /// Passes each piece of output to `sink` (never empty) until the job is final and all is read, or
-  /// `sink` wants no more. Goes on after a restart of the daemon. Value: the last chunk, without data.
+  /// Passes each piece of output to `sink` (never empty) until the job is final and all is read,
+  /// or `sink` wants no more. Goes on after a restart of the daemon. Value: the last chunk, without
+  /// data.
   Result<api::LogChunk> follow_log(std::string_view id, FollowLog follow,
                                    const std::function<Follow(std::string_view)>& sink);
 
@@ -90,8 +92,8 @@ class Client {
   Result<api::Queue> queue_set(const api::QueueRequest& request);
 
   Result<api::EventPage> events(const server::EventQuery& query);
-  /// Streams events until `sink` wants no more (then ok). Connects again after the last event seen when
-  /// the connection breaks; error kUnavailable when the daemon stays away for retry_time.
+  /// Streams events until `sink` wants no more (then ok). Connects again after the last event seen
+  /// when the connection breaks; error kUnavailable when the daemon stays away for retry_time.
   /// `idle` is called about once a second while nothing comes, when it is set.
   Status follow_events(FollowEvents follow, const std::function<Follow(const api::Event&)>& sink,
                        const std::function<Follow()>& idle = {});

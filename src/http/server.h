@@ -1,9 +1,9 @@
-// The daemon's two doors: a Unix socket for the people of this machine and loopback TCP for browsers
-// and scripts. Both speak the HTTP API of api/v1.h and lead to one server::Service.
+// The daemon's two doors: a Unix socket for the people of this machine and loopback TCP for
+// browsers and scripts. Both speak the HTTP API of api/v1.h and lead to one server::Service.
 //
 // Unix socket: the kernel says who calls (SO_PEERCRED); root and `admin_uid` are administrators.
-// Loopback: every call but /healthz needs the token; who has it acts as `admin_uid`. Host and Origin
-// must name this door, so that a page of another site cannot use a visitor's browser.
+// Loopback: every call but /healthz needs the token; who has it acts as `admin_uid`. Host and
+// Origin must name this door, so that a page of another site cannot use a visitor's browser.
 // Threads: one I/O thread, started by start() and joined by stop(). Answers of the service may come
 // from any thread, also after stop(): those are dropped.
 // Ownership: the service must outlive stop().
@@ -46,6 +46,7 @@ struct ServerOptions {
   std::string token;                  // required with a port (http/token.h)
   std::vector<std::string> allowed_hosts;  // accepted as Host besides 127.0.0.1, localhost, [::1]
   std::int64_t admin_uid = static_cast<std::int64_t>(::getuid());
+  std::vector<std::string> admin_users;    // accounts that are administrators as well
   std::string version = "0.1.0";      // shown in the Server header
   ServerLimits limits;
 };
