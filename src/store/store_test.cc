@@ -1,0 +1,331 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "store/database.h"
+#include "store/migrations.h"
+
+namespace rota::store {
+namespace {
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "rota_store_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    folder_ = pattern + "/state";
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  std::unique_ptr<Store> open() {
+    Result<std::unique_ptr<Store>> store = Store::open(folder_);
+    if (!store.ok()) {
+      ADD_FAILURE() << store.error().message;
+      return nullptr;
+    }
+    return *std::move(store);
+  }
+  Error open_error() {
+    const Result<std::unique_ptr<Store>> store = Store::open(folder_);
+    EXPECT_FALSE(store.ok());
+    return store.ok() ? Error() : store.error();
+  }
+  std::string file() const { return folder_ + "/rota.db"; }
+  void run_sql(const std::string& sql) {
+    Result<std::unique_ptr<Database>> database = Database::open(file());
+    ASSERT_TRUE(database.ok());
+    const Status status = (*database)->execute(sql);
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+
+  std::string root_;
+  std::string folder_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(StoreTest, WhatWasCommittedIsThereAfterReopening) {
+  {
+    auto store = open();
+    store->begin();
+    EXPECT_EQ(store->append(Instant(5), "a", "{}"), 1);
+    EXPECT_EQ(store->append(Instant(6), "b", R"({"x":1})"), 2);
+    store->add_submission({.id = store->take_submission_id(),
+                           .user = "ana",
+                           .job_class = "debug",
+                           .launch = {.name = "train", .argv = {"python", "t.py"}},
+                           .request = {.name = "train"}});
+    store->add_job({.job = JobId(1), .submission = 1, .name = "n", .params = {{"lr", "0.1"}}});
+    store->set_meta("version", "1");
+    ASSERT_TRUE(store->commit().ok());
+  }
+  auto store = open();
+  const auto rows = store->journal_after(0);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 2U);
+  EXPECT_EQ((*rows)[1].kind, "b");
+  EXPECT_EQ((*rows)[1].time, Instant(6));
+  EXPECT_EQ((*rows)[1].payload, R"({"x":1})");
+  EXPECT_EQ(store->last_journal_seq(), 2);
+  EXPECT_EQ((*store->submission(1))->launch.argv.at(1), "t.py");
+  EXPECT_EQ((*store->job(JobId(1)))->params.at("lr"), "0.1");
+  EXPECT_FALSE(store->job(JobId(2))->has_value());
+  EXPECT_EQ(*store->meta("version"), "1");
+  EXPECT_EQ(*store->meta("other"), "");
+}
+
+TEST_F(StoreTest, WhatWasNotCommittedIsGone) {
+  auto store = open();
+  store->begin();
+  store->append(Instant(1), "a", "{}");
+  ASSERT_TRUE(store->commit().ok());
+  store->begin();
+  store->append(Instant(2), "b", "{}");
+  store->rollback();
+  store->begin();
+  store->append(Instant(3), "c", "{}");
+  store.reset();  // as a crash does
+  store = open();
+  EXPECT_EQ(store->journal_after(0)->size(), 1U);
+  EXPECT_EQ(store->last_journal_seq(), 1);
+}
+
+TEST_F(StoreTest, AnIdIsNeverGivenTwice) {
+  {
+    auto store = open();
+    store->begin();
+    EXPECT_EQ(store->take_ids(1), 1U);
+    EXPECT_EQ(store->take_ids(10), 2U);
+    ASSERT_TRUE(store->commit().ok());
+  }
+  auto store = open();
+  store->begin();
+  EXPECT_EQ(store->take_ids(1), 12U);
+  ASSERT_TRUE(store->commit().ok());
+}
+
+TEST_F(StoreTest, TheCommitSurvivesAKilledProcess) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Result<std::unique_ptr<Store>> store = Store::open(folder_);
+    (*store)->begin();
+    (*store)->append(Instant(1), "kept", "{}");
+    if (!(*store)->commit().ok()) ::_exit(1);
+    (*store)->begin();
+    (*store)->append(Instant(2), "lost", "{}");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const auto rows = open()->journal_after(0);
+  ASSERT_EQ(rows->size(), 1U);
+  EXPECT_EQ((*rows)[0].kind, "kept");
+}
+
+TEST_F(StoreTest, ASecondDaemonIsRefusedWithTheOwnersPid) {
+  const auto store = open();
+  const Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kConflict);
+  EXPECT_TRUE(has(error.message, "process " + std::to_string(::getpid()))) << error.message;
+}
+
+TEST_F(StoreTest, StateFolderIsPrivate) {
+  const auto store = open();
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(folder_).permissions() & perms::all, perms::owner_all);
+}
+
+TEST_F(StoreTest, AFileThatIsNoDatabaseIsReportedAndKept) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(file()) << std::string(8192, 'z');
+  const Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kCorruption);
+  EXPECT_TRUE(has(error.message, "restore")) << error.message;
+  EXPECT_EQ(std::filesystem::file_size(file()), 8192U);
+}
+
+TEST_F(StoreTest, ADamagedOrMissingRowIsNamed) {
+  {
+    auto store = open();
+    store->begin();
+    for (int i = 1; i <= 3; ++i) store->append(Instant(i), "a", "{}");
+    ASSERT_TRUE(store->commit().ok());
+  }
+  run_sql("UPDATE journal SET payload = '{ }' WHERE seq = 2");
+  const auto damaged = open()->journal_after(0);
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_EQ(damaged.error().code, ErrorCode::kCorruption);
+  EXPECT_TRUE(has(damaged.error().message, "journal row 2")) << damaged.error().message;
+  run_sql("DELETE FROM journal WHERE seq = 2");
+  const auto missing = open()->journal_after(0);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_TRUE(has(missing.error().message, "missing")) << missing.error().message;
+}
+
+TEST_F(StoreTest, ANewerSchemaIsRefusedAndLeftAlone) {
+  open();
+  run_sql("PRAGMA user_version = 99");
+  const Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(has(error.message, "newer rota")) << error.message;
+  Result<std::unique_ptr<Database>> database = Database::open(file());
+  EXPECT_EQ(*(*database)->query_integer("PRAGMA user_version"), 99);
+}
+
+TEST_F(StoreTest, AFileOfTheFirstSchemaIsMigratedWithItsRows) {
+  std::filesystem::create_directories(folder_);
+  run_sql(std::string(migrations()[0]) + "PRAGMA user_version = 1;" + R"sql(
+    INSERT INTO meta VALUES('counters', '{"id":7,"submission":2,"journal":0,"event":2}');
+    INSERT INTO events VALUES(1, 10, '{"seq":1,"kind":"job_submitted","job":"5","user":"ana"}');
+    INSERT INTO events VALUES(2, 11, '{"seq":2,"kind":"node_drained","node":"n1"}');
+    INSERT INTO history VALUES(5, 20, '{"id":"5","user":"ana","state":"done"}');)sql");
+  auto store = open();
+  EXPECT_EQ(store->events_after(0, "5", "", 10)->size(), 1U);
+  EXPECT_EQ(store->events_after(0, "", "bob", 10)->size(), 1U);
+  EXPECT_EQ(store->history({.user = "ana"})->size(), 1U);
+  store->begin();
+  EXPECT_EQ(store->take_ids(1), 8U);
+  ASSERT_TRUE(store->commit().ok());
+}
+
+TEST_F(StoreTest, SnapshotsKeepTwoAndTheJournalSinceTheOlder) {
+  auto store = open();
+  for (std::int64_t round = 1; round <= 3; ++round) {
+    store->begin();
+    std::int64_t seq = 0;
+    for (int i = 0; i < 4; ++i) seq = store->append(Instant(round), "a", "{}");
+    store->put_snapshot({.seq = seq,
+                         .time = Instant(round),
+                         .digest = ~std::uint64_t{0} - static_cast<std::uint64_t>(round),
+                         .state = std::string("\0blob", 5)});
+    ASSERT_TRUE(store->commit().ok());
+  }
+  const auto snapshots = store->snapshots();
+  ASSERT_EQ(snapshots->size(), 2U);
+  EXPECT_EQ((*snapshots)[0].seq, 12);
+  EXPECT_EQ((*snapshots)[0].digest, ~std::uint64_t{0} - 3);
+  EXPECT_EQ((*snapshots)[1].seq, 8);
+  EXPECT_EQ((*snapshots)[0].state, std::string("\0blob", 5));
+  EXPECT_EQ(*store->first_journal_seq(), 9);
+  EXPECT_EQ(store->journal_after(8)->size(), 4U);
+}
+
+TEST_F(StoreTest, OrdersLastUntilTheirAttemptIsOver) {
+  auto store = open();
+  store->begin();
+  StartAttempt start{.job = JobId(3), .attempt = 1};
+  start.allocation.tasks = {{.node = "n1"}};
+  store->add_order({.job = JobId(3), .attempt = 1, .decision = start});
+  store->add_order({.job = JobId(3),
+                    .attempt = 1,
+                    .kind = OrderKind::kStop,
+                    .decision = StopAttempt{.job = JobId(3), .attempt = 1}});
+  store->add_order({.job = JobId(4), .attempt = 2, .decision = start});
+  ASSERT_TRUE(store->commit().ok());
+  const auto orders = store->orders();
+  ASSERT_EQ(orders->size(), 3U);
+  EXPECT_EQ(std::get<StartAttempt>((*orders)[0].decision).allocation, start.allocation);
+  EXPECT_EQ((*orders)[1].kind, OrderKind::kStop);
+  store->begin();
+  store->remove_orders(JobId(3), 1);
+  store->remove_orders(JobId(4), 1);
+  ASSERT_TRUE(store->commit().ok());
+  ASSERT_EQ(store->orders()->size(), 1U);
+  EXPECT_EQ((*store->orders())[0].job, JobId(4));
+}
+
+TEST_F(StoreTest, IdempotencyKeysBelongToAUser) {
+  auto store = open();
+  store->begin();
+  store->add_idempotency("ana", "k", Instant(1), {.id = "7", .ids = {"7"}, .state = "pending"});
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ((*store->idempotent("ana", "k"))->id, "7");
+  EXPECT_FALSE(store->idempotent("bob", "k")->has_value());
+}
+
+TEST_F(StoreTest, EventsAreFilteredAndPruned) {
+  auto store = open();
+  store->begin();
+  for (int i = 1; i <= 5; ++i) {
+    api::Event event;
+    event.kind = "job_submitted";
+    event.job = std::to_string(i);
+    event.user = i % 2 == 0 ? "ana" : "bob";
+    store->add_event(Instant(i), event);
+    EXPECT_EQ(event.seq, i);
+  }
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ(store->events_after(2, "", "", 10)->size(), 3U);
+  EXPECT_EQ(store->events_after(0, "", "ana", 10)->size(), 2U);
+  EXPECT_EQ(store->events_after(0, "3", "ana", 10)->size(), 0U);
+  EXPECT_EQ(store->events_after(0, "", "", 2)->size(), 2U);
+  store->begin();
+  store->prune({.events_before = Instant(4)});
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ(store->events_after(0, "", "", 10)->front().seq, 4);
+  EXPECT_EQ(store->last_event_seq(), 5);
+}
+
+TEST_F(StoreTest, HistoryIsPagedByJobAndCanBeTakenBack) {
+  auto store = open();
+  store->begin();
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    api::Job record;
+    record.id = std::to_string(i);
+    record.user = "ana";
+    store->put_history(JobId(i), Instant(static_cast<std::int64_t>(i) * 10), record);
+  }
+  store->remove_history(JobId(2));
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ((*store->history(JobId(3)))->id, "3");
+  EXPECT_FALSE(store->history(JobId(2))->has_value());
+  const auto page = store->history({.after_job = 1, .limit = 1});
+  ASSERT_EQ(page->size(), 1U);
+  EXPECT_EQ((*page)[0].id, "3");
+  EXPECT_EQ(store->history({.ended_after = Instant(30)})->size(), 1U);
+}
+
+TEST_F(StoreTest, AFullDiskIsAnErrorAndNothingElse) {
+  auto store = open();
+  store->begin();
+  store->append(Instant(1), "a", "{}");
+  ASSERT_TRUE(store->commit().ok());
+
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit tight {.rlim_cur = 64 * 1024, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  store->begin();
+  const std::uint64_t id = store->take_ids(1);
+  store->append(Instant(2), "big", std::string(4 << 20, 'x'));
+  const Status full = store->commit();
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(has(full.error().message, "disk")) << full.error().message;
+  EXPECT_TRUE(store->probe().ok());
+  EXPECT_EQ(store->journal_after(0)->size(), 1U);
+  store->begin();
+  EXPECT_EQ(store->take_ids(1), id);
+  store->append(Instant(3), "b", "{}");
+  EXPECT_TRUE(store->commit().ok());
+  EXPECT_EQ(store->journal_after(0)->size(), 2U);
+}
+
+}  // namespace
+}  // namespace rota::store
