@@ -1,8 +1,8 @@
 // One call in progress: what was asked, and the way back for the answer.
 //
-// Lives on the loop's thread. A callback given to the service holds the call and may run anywhere, at
-// any time, also never: it only posts to the loop. answer() works once; later answers (after the
-// time limit) are dropped.
+// Lives on the loop's thread. A callback given to the service holds the call and may run anywhere,
+// at any time, also never or after the server is gone: it only posts to the loop. answer() works
+// once; later answers (after the time limit) are dropped.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@
 
 namespace rota::http {
 
-/// What all calls share; outlives them.
+/// What all calls share; outlives the loop's thread.
 struct Context {
   server::Service& service;
   std::shared_ptr<Loop> loop;
@@ -82,9 +82,10 @@ class Call : public std::enable_shared_from_this<Call> {
   /// For the service: an error ends the call, a value goes to `use` on the loop's thread.
   template <class T, class Use>
   server::Reply<T> then(Use use) {
-    return [self = shared_from_this(), use = std::move(use)](Result<T> result) {
+    return [self = shared_from_this(), loop = context_.loop,
+            use = std::move(use)](Result<T> result) {
       auto held = std::make_shared<Result<T>>(std::move(result));
-      self->context_.loop->post([self, held, use] {
+      loop->post([self, held, use] {
         if (self->answered()) return;
         if (!held->ok()) return self->fail(held->error());
         use(*self, std::move(*held).value());

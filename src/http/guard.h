@@ -1,5 +1,5 @@
-// Decides on the header alone who calls and whether the request may go on, before any of its body is
-// read.
+// Decides on the header alone who calls and whether the request may go on, before any of its body
+// is read.
 //
 // Loopback: Host must name this door with its port, Origin (when sent) as well, and every call but
 // the open ones needs the token as `Authorization: Bearer`, or, to read, a session cookie.

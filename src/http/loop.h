@@ -1,5 +1,5 @@
-// The thread on which answers are made. The server's is its I/O thread; tests and fuzzers run one in
-// place.
+// The thread on which answers are made. The server's is its I/O thread; tests and fuzzers run one
+// in place.
 #pragma once
 
 #include <chrono>

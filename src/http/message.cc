@@ -59,8 +59,8 @@ const std::string* Request::header(std::string_view name) const {
 }
 
 std::size_t Request::header_count(std::string_view name) const {
-  return static_cast<std::size_t>(
-      std::count_if(headers.begin(), headers.end(), [&](const auto& h) { return h.first == name; }));
+  return static_cast<std::size_t>(std::count_if(
+      headers.begin(), headers.end(), [&](const auto& header) { return header.first == name; }));
 }
 
 std::string_view status_phrase(int status) {
@@ -70,7 +70,8 @@ std::string_view status_phrase(int status) {
   return "Error";
 }
 
-std::string render_head(const Response& response, std::string_view version, bool keep_alive) {
+std::string render_head(const Response& response, std::string_view version,
+                        Connection connection) {
   std::string out = fmt::format("HTTP/1.1 {} {}\r\nServer: Rota/{}\r\nRota-Api: v1\r\n",
                                 response.status, status_phrase(response.status), version);
   for (const auto& [name, value] : response.headers) out += fmt::format("{}: {}\r\n", name, value);
@@ -81,8 +82,8 @@ std::string render_head(const Response& response, std::string_view version, bool
   if (!response.stream && response.status != 204) {
     out += fmt::format("Content-Length: {}\r\n", response.body.size());
   }
-  out += keep_alive && !response.stream ? "Connection: keep-alive\r\n\r\n"
-                                        : "Connection: close\r\n\r\n";
+  const bool keep = connection == Connection::kKeepAlive && !response.stream;
+  out += keep ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
   return out;
 }
 

@@ -41,8 +41,11 @@ struct Response {
   std::shared_ptr<EventStream> stream;  // set: the body is this stream, until one side closes
 };
 
-/// Everything before the body. `head_only` answers (HEAD) keep the length of the body they leave out.
-std::string render_head(const Response& response, std::string_view version, bool keep_alive);
+/// Status line and headers; an answer to HEAD is this alone, with the length of the body it leaves
+/// out. `version` goes into the Server header.
+enum class Connection { kKeepAlive, kClose };
+std::string render_head(const Response& response, std::string_view version,
+                        Connection connection);
 
 /// "Not Found", ...; "Error" for a status without a name.
 std::string_view status_phrase(int status);

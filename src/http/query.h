@@ -29,8 +29,8 @@ struct Range {
 class Query {
  public:
   Query() = default;
-  /// Errors (kInvalidArgument, `where` the parameter): an unknown name, with the nearest known one; a
-  /// name given twice that is no list.
+  /// Errors (kInvalidArgument, `where` the parameter): an unknown name, with the nearest known one;
+  /// a name given twice that is no list.
   static Result<Query> read(std::vector<std::pair<std::string, std::string>> pairs,
                             std::span<const Parameter> known);
 

@@ -60,7 +60,7 @@ class HttpServer {
 
   /// Opens both doors and starts the thread. Errors: kConflict (another daemon answers there),
   /// kDenied, kInvalidArgument (path too long, no token), kUnavailable. After an error nothing is
-  /// open. A socket file left by a dead daemon is replaced.
+  /// open. A socket file left by a dead daemon is replaced. Once in a lifetime.
   Status start();
   /// Closes doors and connections, removes the socket file, joins the thread. Idempotent.
   void stop();

@@ -1,0 +1,44 @@
+// Who is at the other end of a Unix socket, and what this system calls them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/service.h"
+
+namespace rota::http {
+
+struct PeerId {
+  std::int64_t uid = -1;
+  std::int64_t gid = -1;
+};
+
+/// Of the process that connected (SO_PEERCRED). Empty when the kernel does not say.
+std::optional<PeerId> peer_of(int socket);
+
+/// Account names by user id, kept for a minute since the name service may be slow. One thread.
+class Accounts {
+ public:
+  /// The number as text for an account without a name.
+  std::string name_of(std::int64_t uid);
+
+ private:
+  struct Known {
+    std::string name;
+    std::chrono::steady_clock::time_point until;
+  };
+  std::map<std::int64_t, Known> known_;
+};
+
+/// Makes callers of peers: root, `admin_uid` and `admin_users` are administrators.
+struct AdminRule {
+  std::int64_t admin_uid = 0;
+  std::vector<std::string> admin_users;
+};
+server::Caller caller_of(const PeerId& peer, const AdminRule& rule, Accounts& accounts);
+
+}  // namespace rota::http
