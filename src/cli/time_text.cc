@@ -1,0 +1,245 @@
+#include "cli/time_text.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace rota::cli {
+namespace {
+
+constexpr std::int64_t kDay = 86400;
+
+struct Civil {
+  std::int64_t year = 1970;
+  std::int64_t month = 1;
+  std::int64_t day = 1;
+};
+
+// Both directions follow Howard Hinnant's civil calendar algorithms.
+std::int64_t days_of(Civil date) {
+  const std::int64_t year = date.year - (date.month <= 2 ? 1 : 0);
+  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const std::int64_t year_of_era = year - era * 400;
+  const std::int64_t day_of_year =
+      (153 * (date.month + (date.month > 2 ? -3 : 9)) + 2) / 5 + date.day - 1;
+  return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
+         719468;
+}
+
+Civil civil_of(std::int64_t days) {
+  days += 719468;
+  const std::int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+  const std::int64_t day_of_era = days - era * 146097;
+  const std::int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const std::int64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const std::int64_t shifted = (5 * day_of_year + 2) / 153;
+  const std::int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
+  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
+          day_of_year - (153 * shifted + 2) / 5 + 1};
+}
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+std::string two(std::int64_t value) {
+  return (value < 10 ? "0" : "") + std::to_string(value);
+}
+
+Error bad(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+/// Takes `count` digits at the front of `text`.
+std::optional<std::int64_t> take_digits(std::string_view& text, std::size_t count) {
+  if (text.size() < count) return std::nullopt;
+  std::int64_t value = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    value = value * 10 + (text[i] - '0');
+  }
+  text.remove_prefix(count);
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
+}
+
+/// `HH:MM[:SS]` at the front of `text`, in seconds of the day.
+std::optional<std::int64_t> take_clock(std::string_view& text) {
+  const auto hour = take_digits(text, 2);
+  if (!hour || *hour > 23 || !take(text, ":")) return std::nullopt;
+  const auto minute = take_digits(text, 2);
+  if (!minute || *minute > 59) return std::nullopt;
+  std::int64_t seconds = *hour * 3600 + *minute * 60;
+  if (take(text, ":")) {
+    const auto second = take_digits(text, 2);
+    if (!second || *second > 60) return std::nullopt;
+    seconds += *second;
+  }
+  return seconds;
+}
+
+std::optional<std::int64_t> take_date(std::string_view& text) {
+  constexpr std::array<std::int64_t, 12> kLengths{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const auto year = take_digits(text, 4);
+  if (!year || !take(text, "-")) return std::nullopt;
+  const auto month = take_digits(text, 2);
+  if (!month || *month < 1 || *month > 12 || !take(text, "-")) return std::nullopt;
+  const auto day = take_digits(text, 2);
+  if (!day || *day < 1 || *day > kLengths[static_cast<std::size_t>(*month - 1)]) {
+    return std::nullopt;
+  }
+  return days_of({*year, *month, *day}) * kDay;
+}
+
+/// `Z`, `+02:00`, or nothing: seconds to subtract.
+std::optional<std::int64_t> take_zone(std::string_view& text) {
+  if (text.empty() || take(text, "Z")) return 0;
+  const bool west = take(text, "-");
+  if (!west && !take(text, "+")) return std::nullopt;
+  const auto hour = take_digits(text, 2);
+  take(text, ":");
+  const auto minute = take_digits(text, 2);
+  if (!hour || !minute || *hour > 14 || *minute > 59) return std::nullopt;
+  return (*hour * 3600 + *minute * 60) * (west ? -1 : 1);
+}
+
+/// Slurm's forms; absent when `text` has none of them.
+std::optional<std::int64_t> slurm_seconds(std::string_view text, std::int64_t bare_unit) {
+  std::int64_t days = 0;
+  bool with_days = false;
+  if (const auto dash = text.find('-'); dash != std::string_view::npos) {
+    const auto parsed = parse_int(text.substr(0, dash));
+    if (!parsed || *parsed < 0 || *parsed > 100'000) return std::nullopt;
+    days = *parsed;
+    with_days = true;
+    text.remove_prefix(dash + 1);
+  }
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() > 3 || (with_days && parts.empty())) return std::nullopt;
+  std::array<std::int64_t, 3> number{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].empty() || parts[i][0] < '0' || parts[i][0] > '9') return std::nullopt;
+    const auto parsed = parse_int(parts[i]);
+    if (!parsed || *parsed < 0 || *parsed > 100'000'000) return std::nullopt;
+    number[i] = *parsed;
+  }
+  if (with_days) return days * kDay + number[0] * 3600 + number[1] * 60 + number[2];
+  if (parts.size() == 3) return number[0] * 3600 + number[1] * 60 + number[2];
+  if (parts.size() == 2) return number[0] * 60 + number[1];
+  return number[0] * bare_unit;
+}
+
+Result<Duration> any_span(std::string_view text, std::int64_t bare_unit) {
+  if (const auto seconds = slurm_seconds(text, bare_unit)) return Duration::seconds(*seconds);
+  const auto parsed = parse_duration(text);
+  if (parsed && *parsed >= Duration()) return *parsed;
+  return bad("'" + std::string(text) +
+             "' is no duration; write 90s, 20m, 4h, 1h30m, 2d, or HH:MM:SS, D-HH:MM:SS");
+}
+
+/// `now+2h`, `now+30minutes`, `now+90`: what stands after the plus.
+Result<Duration> slurm_offset(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, std::int64_t>, 12> kUnits{
+      {{"seconds", 1}, {"second", 1}, {"minutes", 60}, {"minute", 60}, {"hours", 3600},
+       {"hour", 3600}, {"days", kDay}, {"day", kDay}, {"weeks", 7 * kDay}, {"week", 7 * kDay},
+       {"min", 60}, {"sec", 1}}};
+  for (const auto& [word, seconds] : kUnits) {
+    if (!text.ends_with(word)) continue;
+    const auto count = parse_int(text.substr(0, text.size() - word.size()));
+    if (count && *count >= 0 && *count < 1'000'000) return Duration::seconds(*count * seconds);
+  }
+  return any_span(text, 1);
+}
+
+}  // namespace
+
+std::string iso_time(std::int64_t seconds) {
+  const std::int64_t days = floor_div(seconds, kDay);
+  const std::int64_t rest = seconds - days * kDay;
+  const Civil date = civil_of(days);
+  return std::to_string(date.year) + "-" + two(date.month) + "-" + two(date.day) + "T" +
+         two(rest / 3600) + ":" + two(rest / 60 % 60) + ":" + two(rest % 60) + "Z";
+}
+
+std::optional<std::int64_t> parse_iso_time(std::string_view text) {
+  const auto date = take_date(text);
+  if (!date) return std::nullopt;
+  if (text.empty()) return *date;
+  if (!take(text, "T") && !take(text, " ")) return std::nullopt;
+  const auto clock = take_clock(text);
+  if (!clock) return std::nullopt;
+  if (take(text, ".")) {
+    while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
+  }
+  const auto zone = take_zone(text);
+  if (!zone || !text.empty()) return std::nullopt;
+  return *date + *clock - *zone;
+}
+
+std::string short_duration(double seconds) {
+  if (!(seconds > 0)) return "0s";
+  if (seconds < 10 && seconds != std::floor(seconds)) {
+    const auto tenths = static_cast<std::int64_t>(std::llround(seconds * 10));
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "s";
+  }
+  const auto whole = static_cast<std::int64_t>(std::min(seconds, 9e15));
+  if (whole < 60) return std::to_string(whole) + "s";
+  if (whole < 3600) return std::to_string(whole / 60) + "m" + two(whole % 60) + "s";
+  if (whole < kDay) return std::to_string(whole / 3600) + "h" + two(whole / 60 % 60) + "m";
+  return std::to_string(whole / kDay) + "d" + two(whole / 3600 % 24) + "h";
+}
+
+std::string relative_time(std::int64_t seconds, std::int64_t now) {
+  if (seconds == now) return "now";
+  if (seconds < now) return short_duration(static_cast<double>(now - seconds)) + " ago";
+  return "in " + short_duration(static_cast<double>(seconds - now));
+}
+
+std::string iso_and_relative(std::string_view iso, std::int64_t now) {
+  const auto seconds = parse_iso_time(iso);
+  if (!seconds) return std::string(iso);
+  return std::string(iso) + " (" + relative_time(*seconds, now) + ")";
+}
+
+Result<std::optional<Duration>> parse_time_limit(std::string_view text) {
+  if (text == "unlimited" || text == "UNLIMITED" || text == "infinite" || text == "INFINITE") {
+    return std::optional<Duration>();
+  }
+  const auto span = any_span(text, 60);
+  if (!span) return span.error();
+  if (*span == Duration()) return std::optional<Duration>();
+  return std::optional<Duration>(*span);
+}
+
+Result<Duration> parse_span(std::string_view text) { return any_span(text, 1); }
+
+Result<std::int64_t> parse_point(std::string_view text, std::int64_t now) {
+  if (const auto iso = parse_iso_time(text)) return *iso;
+  if (text == "now") return now;
+  const std::int64_t today = floor_div(now, kDay) * kDay;
+  const auto next = [&](std::int64_t clock) {
+    return today + clock > now ? today + clock : today + kDay + clock;
+  };
+  if (text == "today") return now;
+  if (text == "tomorrow") return now + kDay;
+  if (text == "midnight") return next(0);
+  if (text == "noon") return next(kDay / 2);
+  std::string_view rest = text;
+  if (const auto clock = take_clock(rest); clock && rest.empty()) return next(*clock);
+  rest = text;
+  const bool offset = take(rest, "now+") || take(rest, "+");
+  const auto span = offset ? slurm_offset(rest) : parse_duration(rest);
+  if (span && *span >= Duration()) return now + span->whole_seconds();
+  return bad("'" + std::string(text) + "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
+             "tomorrow or a duration from now like 30m");
+}
+
+}  // namespace rota::cli

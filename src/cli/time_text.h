@@ -1,0 +1,38 @@
+// Times as people and scripts write them: ISO-8601, "3m ago", Slurm's D-HH:MM:SS, "now+2h".
+// Pure. Seconds count from the Unix epoch, UTC.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace rota::cli {
+
+/// `2026-01-31T09:05:00Z`.
+[[nodiscard]] std::string iso_time(std::int64_t seconds);
+/// Reads `2026-01-31T09:05:00Z`, fractions of a second and offsets (`+02:00`) included; absent when
+/// it is no such time.
+[[nodiscard]] std::optional<std::int64_t> parse_iso_time(std::string_view text);
+
+/// `12s`, `4m10s`, `3h05m`, `2d04h`: at most two units, for tables.
+[[nodiscard]] std::string short_duration(double seconds);
+/// `3m12s ago`, `in 2h00m`, `now`.
+[[nodiscard]] std::string relative_time(std::int64_t seconds, std::int64_t now);
+/// `2026-01-31T09:05:00Z (3m12s ago)`; what is no ISO time comes back unchanged.
+[[nodiscard]] std::string iso_and_relative(std::string_view iso, std::int64_t now);
+
+/// A time limit: `90s 20m 4h 2d 1h30m`, or as Slurm writes it: `30` (minutes), `MM:SS`, `HH:MM:SS`,
+/// `D-HH`, `D-HH:MM`, `D-HH:MM:SS`. Absent value: `unlimited`, `infinite` or 0.
+[[nodiscard]] Result<std::optional<Duration>> parse_time_limit(std::string_view text);
+/// A span: as parse_time_limit, but `unlimited` is refused and a bare number counts seconds.
+[[nodiscard]] Result<Duration> parse_span(std::string_view text);
+
+/// A point in time: ISO-8601 (without zone: UTC), `HH:MM[:SS]` (the next such time, UTC), `now`,
+/// `now+2h`, `now+30minutes`, `today`, `tomorrow`, `midnight`, `noon`, or a duration from now.
+[[nodiscard]] Result<std::int64_t> parse_point(std::string_view text, std::int64_t now);
+
+}  // namespace rota::cli

@@ -1,0 +1,85 @@
+#include "cli/time_text.h"
+
+#include <gtest/gtest.h>
+
+namespace rota::cli {
+namespace {
+
+TEST(IsoTime, RoundTrips) {
+  for (const std::int64_t seconds : {0L, 951782400L, 1507532515L, 4102444799L, -1L}) {
+    EXPECT_EQ(parse_iso_time(iso_time(seconds)), seconds) << iso_time(seconds);
+  }
+  EXPECT_EQ(iso_time(1507532515), "2017-10-09T07:01:55Z");
+  EXPECT_EQ(parse_iso_time("2017-10-09T07:01:55.250Z"), 1507532515);
+  EXPECT_EQ(parse_iso_time("2017-10-09T09:01:55+02:00"), 1507532515);
+  for (const char* text : {"", "2017", "2017-02-30T00:00:00Z", "2017-10-09T25:00", "x"}) {
+    EXPECT_FALSE(parse_iso_time(text)) << text;
+  }
+}
+
+TEST(ShortDuration, HasAtMostTwoUnits) {
+  EXPECT_EQ(short_duration(0), "0s");
+  EXPECT_EQ(short_duration(0.25), "0.3s");
+  EXPECT_EQ(short_duration(59.9), "59s");
+  EXPECT_EQ(short_duration(250), "4m10s");
+  EXPECT_EQ(short_duration(3 * 3600 + 300), "3h05m");
+  EXPECT_EQ(short_duration(2 * 86400 + 4 * 3600 + 59), "2d04h");
+}
+
+TEST(RelativeTime, LooksBothWays) {
+  EXPECT_EQ(relative_time(100, 100), "now");
+  EXPECT_EQ(relative_time(40, 100), "1m00s ago");
+  EXPECT_EQ(relative_time(100 + 7200, 100), "in 2h00m");
+  EXPECT_EQ(iso_and_relative("1970-01-01T00:00:40Z", 100), "1970-01-01T00:00:40Z (1m00s ago)");
+  EXPECT_EQ(iso_and_relative("", 100), "");
+}
+
+struct LimitCase {
+  const char* text;
+  std::int64_t seconds;
+};
+
+TEST(TimeLimit, TakesOurFormsAndSlurms) {
+  for (const LimitCase& c :
+       {LimitCase{"4h", 14400}, {"1h30m", 5400}, {"90s", 90}, {"30", 1800}, {"30:15", 1815},
+        {"02:00:00", 7200}, {"1-12", 129600}, {"1-12:30", 131400}, {"2-00:00:05", 172805}}) {
+    const auto parsed = parse_time_limit(c.text);
+    ASSERT_TRUE(parsed) << c.text;
+    ASSERT_TRUE(parsed->has_value()) << c.text;
+    EXPECT_EQ((*parsed)->whole_seconds(), c.seconds) << c.text;
+  }
+  for (const char* text : {"unlimited", "INFINITE", "0", "0:00"}) {
+    const auto parsed = parse_time_limit(text);
+    ASSERT_TRUE(parsed) << text;
+    EXPECT_FALSE(parsed->has_value()) << text;
+  }
+  for (const char* text : {"", "4 h", "-4h", "1:2:3:4", "soon", "1-", "-", "4x"}) {
+    EXPECT_FALSE(parse_time_limit(text)) << text;
+  }
+}
+
+TEST(Span, CountsSecondsWithoutUnit) {
+  EXPECT_EQ(*parse_span("120"), Duration::seconds(120));
+  EXPECT_EQ(*parse_span("2m"), Duration::minutes(2));
+  EXPECT_FALSE(parse_span("unlimited"));
+}
+
+TEST(Point, TakesIsoClocksAndOffsets) {
+  const std::int64_t now = 1507532515;  // 2017-10-09T07:01:55Z
+  EXPECT_EQ(*parse_point("2017-10-09T08:00", now), 1507536000);
+  EXPECT_EQ(*parse_point("08:00", now), 1507536000);
+  EXPECT_EQ(*parse_point("07:00", now), 1507532400 + 86400);
+  EXPECT_EQ(*parse_point("now+2h", now), now + 7200);
+  EXPECT_EQ(*parse_point("now+30minutes", now), now + 1800);
+  EXPECT_EQ(*parse_point("now+1hour", now), now + 3600);
+  EXPECT_EQ(*parse_point("now+90", now), now + 90);
+  EXPECT_EQ(*parse_point("30m", now), now + 1800);
+  EXPECT_EQ(*parse_point("midnight", now), 1507593600);
+  EXPECT_EQ(*parse_point("noon", now), 1507550400);
+  EXPECT_FALSE(parse_point("teatime", now));
+  EXPECT_FALSE(parse_point("", now));
+  EXPECT_FALSE(parse_point("now+", now));
+}
+
+}  // namespace
+}  // namespace rota::cli
