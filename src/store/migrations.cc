@@ -66,6 +66,7 @@ UPDATE history SET user = COALESCE(json_extract(payload, '$.user'), '');
 CREATE INDEX history_ended ON history(ended_ns);
 CREATE INDEX idempotency_time ON idempotency(time_ns);
 CREATE INDEX jobs_submission ON jobs(submission);
+CREATE INDEX submissions_user ON submissions(user, id);
 )sql",
 };
 

@@ -309,6 +309,13 @@ void Store::prune(const Retention& retention) {
       "(SELECT seq FROM events WHERE time_ns < ? LIMIT 10000)",
       retention.events_before.ns());
   impl_->write(
+      "DELETE FROM jobs WHERE job IN "
+      "(SELECT job FROM history WHERE ended_ns < ? LIMIT 10000)",
+      retention.history_before.ns());
+  impl_->write(
+      "DELETE FROM submissions WHERE id IN (SELECT id FROM submissions AS s "
+      "WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE submission = s.id) LIMIT 10000)");
+  impl_->write(
       "DELETE FROM history WHERE job IN "
       "(SELECT job FROM history WHERE ended_ns < ? LIMIT 10000)",
       retention.history_before.ns());
@@ -392,14 +399,19 @@ Result<std::optional<JobRow>> Store::job(JobId job) {
   return out;
 }
 
-Result<std::vector<JobRow>> Store::jobs(const std::vector<JobId>& ids) {
-  std::vector<JobRow> out;
-  for (const JobId id : ids) {
-    Result<std::optional<JobRow>> row = job(id);
-    if (!row.ok()) return row.error();
-    if (row->has_value()) out.push_back(**std::move(row));
-  }
-  return out;
+Result<std::optional<JobRow>> Store::recent_job(const std::string& user, std::int64_t back) {
+  std::optional<JobId> found;
+  const Status status = impl_->read(
+      "SELECT min(job) FROM jobs WHERE submission = "
+      "(SELECT id FROM submissions WHERE user = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+      [&](Statement& row) {
+        if (row.integer(0) != 0) found = job_of(row.integer(0));
+        return Status();
+      },
+      user, back);
+  if (!status.ok()) return status.error();
+  if (!found) return std::optional<JobRow>();
+  return job(*found);
 }
 
 Result<std::optional<api::SubmitReply>> Store::idempotent(const std::string& user,

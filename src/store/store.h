@@ -122,7 +122,8 @@ class Store {
     Instant history_before;
     Instant idempotency_before;
   };
-  /// Deletes what is older. At most 10,000 rows of each kind a call.
+  /// Deletes what is older, and submissions whose jobs are all gone. At most 10,000 rows of each
+  /// kind a call.
   void prune(const Retention& retention);
 
   // ---- reads ----
@@ -133,7 +134,9 @@ class Store {
   [[nodiscard]] Result<std::int64_t> first_journal_seq();      // 0: empty
   [[nodiscard]] Result<std::optional<SubmissionRow>> submission(std::int64_t id);
   [[nodiscard]] Result<std::optional<JobRow>> job(JobId job);
-  [[nodiscard]] Result<std::vector<JobRow>> jobs(const std::vector<JobId>& ids);
+  /// The first job of the user's latest submission (`back` 0), of the one before it (1), ...
+  [[nodiscard]] Result<std::optional<JobRow>> recent_job(const std::string& user,
+                                                         std::int64_t back);
   [[nodiscard]] Result<std::optional<api::SubmitReply>> idempotent(const std::string& user,
                                                                    const std::string& key);
   [[nodiscard]] Result<std::vector<OrderRow>> orders();        // by job, attempt, kind

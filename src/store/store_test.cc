@@ -297,6 +297,28 @@ TEST_F(StoreTest, HistoryIsPagedByJobAndCanBeTakenBack) {
   EXPECT_EQ(store->history({.ended_after = Instant(30)})->size(), 1U);
 }
 
+TEST_F(StoreTest, RecentJobsAreFoundByUserAndPrunedWithTheirHistory) {
+  auto store = open();
+  store->begin();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    const std::int64_t id = store->take_submission_id();
+    store->add_submission({.id = id, .user = i == 2 ? "bob" : "ana"});
+    store->add_job({.job = JobId(i * 10), .submission = id});
+    store->add_job({.job = JobId(i * 10 + 1), .submission = id});
+  }
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ((*store->recent_job("ana", 0))->job, JobId(30));
+  EXPECT_EQ((*store->recent_job("ana", 1))->job, JobId(10));
+  EXPECT_FALSE(store->recent_job("ana", 2)->has_value());
+  store->begin();
+  for (const std::uint64_t i : {30, 31}) store->put_history(JobId(i), Instant(5), {});
+  store->prune({.history_before = Instant(6)});
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ((*store->recent_job("ana", 0))->job, JobId(10));
+  EXPECT_FALSE(store->submission(3)->has_value());
+  EXPECT_TRUE(store->submission(1)->has_value());
+}
+
 TEST_F(StoreTest, AFullDiskIsAnErrorAndNothingElse) {
   auto store = open();
   store->begin();

@@ -1,0 +1,278 @@
+#include "server/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "server/config_reader.h"
+
+namespace rota::server {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
+  return value == nullptr ? std::string() : value;
+}
+
+std::string home_folder(const char* xdg, const std::string& below_home) {
+  const std::string folder = environment(xdg);
+  if (!folder.empty()) return folder;
+  const std::string home = environment("HOME");
+  return (home.empty() ? "/tmp" : home) + "/" + below_home;
+}
+
+void read_policy(ConfigReader& top, Policy& policy, ConfigErrors& errors) {
+  ConfigReader reader(top.take("policy"), "policy", errors);
+  reader.read("order", policy.order);
+  reader.read("fairness", policy.fairness);
+  reader.read("fairness_span", policy.fairness_span);
+  reader.read("backfill", policy.backfill);
+  reader.read("placement", policy.placement);
+  reader.read("reclaim", policy.reclaim);
+  reader.read("min_runtime_max", policy.min_runtime_max);
+  reader.read("grace", policy.grace);
+  reader.read("retries", policy.retries);
+  reader.read("retry_on", policy.retry_on);
+  reader.read("quarantine_after", policy.quarantine_after);
+  reader.read("cpus_reserved_per_gpu", policy.cpus_reserved_per_gpu);
+  reader.read("infeasible", policy.infeasible);
+  reader.read("dependency_never", policy.dependency_never);
+  reader.read("session_idle_warn", policy.session_idle_warn);
+  reader.read("session_idle_end", policy.session_idle_end);
+  reader.read("spill", policy.spill);
+  reader.read("protect_all_anywhere", policy.protect_all_anywhere);
+}
+
+/// Queues nest: a child stands below its parent's key `queues`.
+void read_queues(ConfigReader& above, const std::string& parent, Config& config,
+                 ConfigErrors& errors) {
+  above.each("queues", [&](const std::string& name, const YAML::Node& node) {
+    const bool known = std::any_of(config.queues.begin(), config.queues.end(),
+                                   [&](const QueueSpec& q) { return q.name == name; });
+    if (known) errors.add(node, "queue '" + name + "' is declared twice; names are unique");
+    ConfigReader reader(node, "queues." + name, errors);
+    QueueSpec queue{.name = name, .parent = parent};
+    reader.read("weight", queue.weight);
+    reader.read("quota", queue.quota);
+    reader.read("limit", queue.limit);
+    if (queue.weight < 0 || queue.weight > 1'000'000) {
+      errors.add(node, "weight of queue '" + name + "' must lie between 0 and 1000000");
+    }
+    config.queues.push_back(queue);
+    read_queues(reader, name, config, errors);
+  });
+}
+
+void read_users(ConfigReader& top, Config& config, ConfigErrors& errors) {
+  top.each("users", [&](const std::string& name, const YAML::Node& node) {
+    ConfigReader reader(node, "users." + name, errors);
+    UserConfig user{.name = name};
+    reader.read("queue", user.queue);
+    reader.read("limit", user.limit);
+    const bool known = std::any_of(config.queues.begin(), config.queues.end(),
+                                   [&](const QueueSpec& q) { return q.name == user.queue; });
+    if (!user.queue.empty() && !known) {
+      errors.add(node, "user '" + name + "' has queue '" + user.queue +
+                           "', which is not declared under 'queues'");
+    }
+    config.users.push_back(std::move(user));
+  });
+}
+
+void read_class(const std::string& name, const YAML::Node& node, ClassConfig& out,
+                ConfigErrors& errors) {
+  ConfigReader reader(node, "classes." + name, errors);
+  reader.read("help", out.help);
+  reader.read("gpus", out.gpus);
+  reader.read("time_limit", out.time_limit);
+  reader.read("time_limit_max", out.time_limit_max);
+  reader.read("min_runtime", out.min_runtime);
+  reader.read("protect_all", out.protect_all);
+  reader.read("charge", out.charge);
+  reader.read("interactive", out.interactive);
+  reader.read("priority", out.priority);
+  reader.read("retries", out.retries);
+  reader.read("requeue", out.requeue);
+  reader.read("checkpoint", out.checkpoint);
+}
+
+/// A class of the file changes the built-in one of the same name, or adds one.
+void read_classes(ConfigReader& top, Config& config, ConfigErrors& errors) {
+  top.each("classes", [&](const std::string& name, const YAML::Node& node) {
+    const auto found = std::find_if(config.classes.begin(), config.classes.end(),
+                                    [&](const ClassConfig& c) { return c.name == name; });
+    ClassConfig& out =
+        found != config.classes.end() ? *found : config.classes.emplace_back(ClassConfig{name});
+    read_class(name, node, out, errors);
+  });
+}
+
+void read_intervals(ConfigReader& top, Config& config, ConfigErrors& errors) {
+  {
+    ConfigReader reader(top.take("defaults"), "defaults", errors);
+    reader.read("min_runtime", config.min_runtime_default);
+    reader.read("time_limit", config.time_limit_default);
+  }
+  {
+    const YAML::Node node = top.take("intervals");
+    ConfigReader reader(node, "intervals", errors);
+    reader.read("cycle", config.cycle_interval);
+    reader.read("reconcile", config.reconcile_interval);
+    reader.read("watchdog", config.watchdog);
+    const Duration least = Duration::milliseconds(10);
+    if (config.cycle_interval < least || config.reconcile_interval < least ||
+        config.watchdog < least) {
+      errors.add(node, "an interval must be at least 10ms (0.01s)");
+    }
+  }
+  {
+    ConfigReader reader(top.take("retention"), "retention", errors);
+    reader.read("events", config.event_retention);
+    reader.read("history", config.history_retention);
+    reader.read("finished_in_memory", config.finished_in_memory);
+  }
+  {
+    const YAML::Node node = top.take("limits");
+    ConfigReader reader(node, "limits", errors);
+    reader.read("array_size", config.array_size_max);
+    reader.read("live_jobs", config.pending_max);
+    if (config.array_size_max < 1 || config.pending_max < 1) {
+      errors.add(node, "a limit must be at least 1");
+    }
+  }
+}
+
+void read_top(const YAML::Node& root, Config& config, ConfigErrors& errors) {
+  ConfigReader top(root, "", errors);
+  read_policy(top, config.policy, errors);
+  read_queues(top, "", config, errors);
+  read_users(top, config, errors);
+  read_classes(top, config, errors);
+  read_intervals(top, config, errors);
+  top.read("admins", config.admins);
+  top.read("default_class", config.default_class);
+  top.read("user_queues", config.user_queues);
+  top.read("snapshot_every", config.snapshot_every);
+  top.read("listen", config.listen);
+  top.read("socket", config.socket);
+  top.read("state_directory", config.state_directory);
+  if (config.find_class(config.default_class) == nullptr) {
+    errors.add(root, "default_class '" + config.default_class + "' is not a class");
+  }
+  if (config.snapshot_every < 1) errors.add(root, "snapshot_every must be at least 1");
+}
+
+}  // namespace
+
+Policy product_policy() {
+  Policy policy;
+  policy.fairness = FairnessKind::kWindow;
+  policy.fairness_span = Duration::days(7);
+  policy.backfill = Backfill::kEasy;
+  policy.grace = Duration::seconds(30);
+  policy.infeasible = Infeasible::kRefuse;
+  return policy;
+}
+
+std::vector<ClassConfig> product_classes() {
+  const auto minutes = [](std::int64_t n) { return Duration::minutes(n); };
+  return {
+      {.name = "batch", .help = "anything without a class"},
+      {.name = "debug",
+       .help = "short tries that start soon",
+       .time_limit = minutes(30),
+       .time_limit_max = minutes(60),
+       .min_runtime = minutes(15)},
+      {.name = "interactive",
+       .help = "sessions; idle ones end by the idle rules",
+       .time_limit = Duration::hours(4),
+       .min_runtime = Duration::hours(1),
+       .interactive = true,
+       .requeue = false},
+      {.name = "training", .help = "long runs that save their work", .min_runtime = minutes(120)},
+      {.name = "fine-tuning", .help = "shorter training", .min_runtime = minutes(60)},
+      {.name = "evaluation", .help = "scores a model", .min_runtime = minutes(30)},
+      {.name = "inference", .help = "answers requests", .protect_all = true},
+      {.name = "data", .help = "prepares data", .min_runtime = minutes(30)},
+      {.name = "free",
+       .help = "counted for nobody, first to give way",
+       .min_runtime = Duration(),
+       .charge = false},
+  };
+}
+
+const ClassConfig* Config::find_class(std::string_view name) const {
+  const auto found = std::find_if(classes.begin(), classes.end(),
+                                  [&](const ClassConfig& c) { return c.name == name; });
+  return found == classes.end() ? nullptr : &*found;
+}
+
+const UserConfig* Config::find_user(std::string_view name) const {
+  const auto found = std::find_if(users.begin(), users.end(),
+                                  [&](const UserConfig& u) { return u.name == name; });
+  return found == users.end() ? nullptr : &*found;
+}
+
+Result<Config> parse_config(std::string_view text, const std::string& file) {
+  ConfigErrors errors{.file = file, .first = {}};
+  Config config;
+  config.origin = file;
+  try {
+    const YAML::Node root = YAML::Load(std::string(text));
+    if (root.IsDefined() && !root.IsNull()) read_top(root, config, errors);
+  } catch (const YAML::Exception& error) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .message = "not YAML: " + error.msg,
+                 .where = file + ":" + std::to_string(error.mark.line + 1) + ":" +
+                          std::to_string(error.mark.column + 1)};
+  }
+  if (!errors.first.ok()) return errors.first.error();
+  return config;
+}
+
+Result<Config> load_config(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream.good()) {
+    return Error{.code = ErrorCode::kNotFound,
+                 .message = "the configuration file cannot be read; name another with --config",
+                 .where = file};
+  }
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return parse_config(text.str(), file);
+}
+
+Result<Config> find_config(const std::string& named) {
+  if (!named.empty()) return load_config(named);
+  const std::string candidates[] = {
+      "rota.yaml", home_folder("XDG_CONFIG_HOME", ".config") + "/rota/rota.yaml",
+      "/etc/rota/rota.yaml"};
+  for (const std::string& candidate : candidates) {
+    std::error_code error;
+    if (std::filesystem::exists(candidate, error)) return load_config(candidate);
+  }
+  return Config();
+}
+
+std::string default_state_directory() {
+  const std::string named = environment("ROTA_STATE_DIR");
+  if (!named.empty()) return named;
+  if (::geteuid() == 0) return "/var/lib/rota";
+  return home_folder("XDG_STATE_HOME", ".local/state") + "/rota";
+}
+
+std::string default_socket_path() {
+  const std::string named = environment("ROTA_SOCKET");
+  if (!named.empty()) return named;
+  if (::geteuid() == 0) return "/run/rota/rota.sock";
+  const std::string runtime = environment("XDG_RUNTIME_DIR");
+  if (!runtime.empty()) return runtime + "/rota/rota.sock";
+  return default_state_directory() + "/rota.sock";
+}
+
+}  // namespace rota::server
