@@ -59,6 +59,7 @@ struct Expectation {
   Subject subject = Subject::kJob;
   std::string names;                // as written; empty for the cluster
   std::vector<std::size_t> jobs;    // indices into Scenario::jobs, for kJob and kMany
+  bool by_group = false;            // named by a bare group: members not submitted yet are left out
   std::vector<std::string> things;  // queues, nodes or users
   std::vector<Check> checks;        // all but those about a reason's numbers
   std::vector<Check> reason_numbers;  // belong to the one `reason=` among the checks

@@ -1,10 +1,10 @@
 // Runs a scenario on the engine under a virtual clock.
 //
 // The world around the engine is simulated exactly: an attempt runs from the instant it is ordered,
-// works, ends when its work is done, keeps what its checkpoints saved, and is gone when the grace of
-// a stop is over. At every instant all that falls due is applied first (ends, limits, contract ends,
-// begin times, periodic submissions), then the statements in file order, then scheduling cycles
-// until one changes nothing, then the expectations are checked.
+// works, ends when its work is done, keeps what its checkpoints saved, and is gone when the grace
+// of a stop is over. At every instant all that falls due is applied first (ends, limits, contract
+// ends, begin times, periodic submissions), then the statements in file order, then scheduling
+// cycles until one changes nothing, then the expectations are checked.
 #pragma once
 
 #include <cstdint>
