@@ -79,9 +79,10 @@ class Client {
                             std::chrono::milliseconds wait = {});
   /// Passes each piece of output to `sink` (never empty) until the job is final and all is read,
   /// or `sink` wants no more. Goes on after a restart of the daemon. Value: the last chunk, without
-  /// data.
+  /// data. `idle` is called at least about once a second, when it is set.
   Result<api::LogChunk> follow_log(std::string_view id, FollowLog follow,
-                                   const std::function<Follow(std::string_view)>& sink);
+                                   const std::function<Follow(std::string_view)>& sink,
+                                   const std::function<Follow()>& idle = {});
 
   Result<std::vector<api::Node>> nodes();
   Result<std::vector<api::Device>> devices();
