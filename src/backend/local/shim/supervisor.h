@@ -1,0 +1,33 @@
+// Stays with one task until nothing of it is left.
+#pragma once
+
+#include <string>
+
+#include "backend/local/shim/files.h"
+
+namespace rota::backend::shim {
+
+/// Writes the task's status files and tells the daemon, when there is one, through the FIFO.
+class StatusWriter {
+ public:
+  StatusWriter(std::string attempt_dir, std::int64_t job, std::int64_t attempt, std::int64_t task);
+  /// The task is ours now: false when somebody wrote a status before.
+  bool claim(const TaskStatus& status);
+  /// Replaces the status; kEnded is made durable first. A full disk is waited out: the end of a task
+  /// is never dropped.
+  void write(const TaskStatus& status);
+
+ private:
+  void notify(const char* word) const;
+
+  std::string path_;
+  std::string notify_path_;
+  std::string line_;
+};
+
+/// Runs the task to its end: launch, stop on request, grace, kill, verification. The caller has
+/// blocked all signals and is a subreaper. Returns the final status, already written.
+TaskStatus supervise(const Order& order, const TaskOrder& task, const std::string& attempt_dir,
+                     StatusWriter& writer, TaskStatus status);
+
+}  // namespace rota::backend::shim
