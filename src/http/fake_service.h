@@ -98,7 +98,8 @@ class FakeService final : public server::Service {
                        (query.all ? " all" : ""),
            std::move(done), [query] {
              api::JobPage page;
-             const std::int64_t first = query.cursor.empty() ? 1 : std::stoll("0" + digits(query.cursor));
+             const std::int64_t first =
+                 query.cursor.empty() ? 1 : std::stoll("0" + digits(query.cursor));
              for (std::int64_t i = first; i < first + query.limit && i <= kJobCount; ++i) {
                page.jobs.push_back({.id = std::to_string(i)});
              }

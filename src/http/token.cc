@@ -100,8 +100,9 @@ Result<std::string> load_or_make_token(const std::string& path) {
   const Result<std::string> made = make_token();
   if (!made) return made;
   // A file of its own name first: a reader never meets a half-written token.
-  const std::string draft = fmt::format("{}.{}", path, ::getpid());
-  ::unlink(draft.c_str());
+  const Result<std::string> unique = make_token();
+  if (!unique) return unique;
+  const std::string draft = fmt::format("{}.{}", path, unique->substr(0, 16));
   const Status written = write_token(draft, *made);
   if (!written) return written.error();
   const bool linked = ::link(draft.c_str(), path.c_str()) == 0;
