@@ -1,0 +1,138 @@
+// The table of all commands, in the order of `rota --help`.
+#include <algorithm>
+
+#include "cli/command.h"
+#include "cli/commands/declare.h"
+
+namespace rota::cli {
+namespace {
+
+constexpr std::string_view kJobs = "Submit and follow jobs";
+constexpr std::string_view kControl = "Change jobs";
+constexpr std::string_view kCluster = "Look at the cluster, and run it";
+constexpr std::string_view kOffline = "Try things out, without a daemon";
+constexpr std::string_view kOther = "Other";
+
+constexpr Command kSubmit{
+    "submit", kJobs, "queue a script or a command",
+    "[OPTION...] FILE [ARG...]\n[OPTION...] -- COMMAND [ARG...]",
+    "Options stand before FILE or --; what follows belongs to the job and is never looked at.\n"
+    "FILE may hold options in #SBATCH and #ROTA lines. An option given here wins over a variable\n"
+    "(SBATCH_*, ROTA_*), that over the script, that over the configuration.",
+    "rota submit --gpus 2 --time 4h -- python train.py --lr 0.1\n"
+    "rota submit job.sh data.txt\n"
+    "rota submit --dry-run -G 8 job.sh\n"
+    "rota submit -N 4 -G 8 --min-runtime 2h --signal USR1@300 train.sh\n"
+    "rota submit --param lr=.1,.2 --param bs=32,64 --max-concurrent 2 -- \\\n"
+    "    sh -c 'python train.py --lr $lr --bs $bs'",
+    true, declare_submit};
+constexpr Command kRun{
+    "run", kJobs, "run a command now: see its output, get its exit code",
+    "[OPTION...] -- COMMAND [ARG...]\n[OPTION...] FILE [ARG...]",
+    "Waits for its turn, shows output and errors as they come, and ends with the job's exit code.\n"
+    "Ctrl-C asks the job to end, a second Ctrl-C kills it.",
+    "rota run --gpus 1 -- nvidia-smi\nrota run -G 2 -t 4h python train.py",
+    true, declare_run};
+constexpr Command kLs{"ls", kJobs, "jobs that wait or run", "[OPTION...]", "",
+                      "rota ls --me\nrota ls --tree\nrota ls -w --watch\nrota ls -o json",
+                      false, declare_ls};
+constexpr Command kShow{"show", kJobs, "everything about a job", "[OPTION...] ID...", "",
+                        "rota show 7\nrota show @ -o json", false, declare_show};
+constexpr Command kWhy{"why", kJobs, "why a job waits or ended, and what would help",
+                       "[OPTION...] ID...", "", "rota why 7\nrota why @", false, declare_why};
+constexpr Command kLogs{"logs", kJobs, "the output of a job", "[OPTION...] ID", "",
+                        "rota logs -f @\nrota logs --rank 1 --lines 20 7\nrota logs --err 7",
+                        false, declare_logs};
+constexpr Command kWait{"wait", kJobs, "wait until jobs have ended", "[OPTION...] ID...",
+                        "Exit code: of the first job, in the order given, that did not succeed.",
+                        "rota wait @ && echo fine\nrota wait 12 13", false, declare_wait};
+constexpr Command kHistory{"history", kJobs, "jobs that have ended", "[OPTION...]", "",
+                           "rota history --me --since 2d\nrota history -o csv > jobs.csv",
+                           false, declare_history};
+constexpr Command kEvents{"events", kJobs, "what happened, in order", "[OPTION...]", "",
+                          "rota events -f\nrota events --job 7 -o json", false, declare_events};
+
+constexpr Command kCancel{"cancel", kControl, "end jobs", "[OPTION...] ID...",
+                          "Running jobs get their stop signal, then the grace period, then a kill.",
+                          "rota cancel 7\nrota cancel 12 13.4 @", false, declare_cancel};
+constexpr Command kHold{"hold", kControl, "keep pending jobs from starting", "[OPTION...] ID...",
+                        "", "rota hold 7", false, declare_hold};
+constexpr Command kRelease{"release", kControl, "let held jobs start again", "[OPTION...] ID...",
+                           "", "rota release 7", false, declare_release};
+constexpr Command kRequeue{"requeue", kControl, "stop running jobs and put them back in line",
+                           "[OPTION...] ID...", "A finished job is started over as a new attempt.",
+                           "rota requeue 7", false, declare_requeue};
+constexpr Command kUpdate{"update", kControl, "change what a job asks for", "[OPTION...] ID...",
+                          "A running job keeps its place: only priority, time limit, name, comment\n"
+                          "and the tasks of an elastic job can change.",
+                          "rota update 7 --time 8h --priority 10", false, declare_update};
+constexpr Command kRedo{"redo", kControl, "submit a job again as it was", "[OPTION...] ID",
+                        "", "rota redo @\nrota redo 12 --cascade", false, declare_redo};
+
+constexpr Command kNodes{"nodes", kCluster, "machines, and what is free on them", "[OPTION...]",
+                         "", "rota nodes -o wide", false, declare_nodes};
+constexpr Command kGpus{"gpus", kCluster, "every GPU, and who holds it", "[OPTION...]", "",
+                        "rota gpus\nrota gpus -w --watch", false, declare_gpus};
+constexpr Command kQueue{"queue", kCluster, "owners: shares, quotas, limits", "ls|set [OPTION...]",
+                         "", "rota queue ls\nrota queue set vision --weight 2 --quota 4",
+                         false, declare_queue};
+constexpr Command kDrain{"drain", kCluster, "empty a node for maintenance", "[OPTION...] NODE...",
+                         "It takes nothing new; each job on it leaves at its end, or when its\n"
+                         "contract is over, and is requeued elsewhere.",
+                         "rota drain n3 --reason 'replace fan'", false, declare_drain};
+constexpr Command kUndrain{"undrain", kCluster, "take a node back into use", "[OPTION...] NODE...",
+                           "", "rota undrain n3", false, declare_undrain};
+constexpr Command kServe{
+    "serve", kCluster, "the daemon of this machine", "[OPTION...]",
+    "Finds the GPUs of this machine; --simulate makes some up, plainly labelled. State is kept\n"
+    "in /var/lib/rota as root, else below $XDG_STATE_HOME. People of this machine talk to it\n"
+    "over a Unix socket, browsers and scripts over loopback with a token. Jobs outlive it: after\n"
+    "a stop, a crash or an upgrade it finds them again.",
+    "rota serve\nrota serve --simulate 2x4xh100\nrota serve --state ~/rota --port 0",
+    false, declare_serve};
+constexpr Command kStop{"stop", kCluster, "end the daemon; jobs go on", "[OPTION...]", "",
+                        "rota stop", false, declare_stop};
+constexpr Command kDoctor{"doctor", kCluster, "check this machine and the daemon", "[OPTION...]",
+                          "", "rota doctor", false, declare_doctor};
+
+constexpr Command kDemo{
+    "demo", kOffline, "see it at work: a dozen real processes, two minutes", "[OPTION...]",
+    "Starts a daemon on loopback with a state folder of its own and simulated GPUs (or this\n"
+    "machine's, when it has some), and lets three teams submit work.",
+    "rota demo\nrota demo --exit", false, declare_demo};
+constexpr Command kSim{"sim", kOffline, "run scenario files and check what they expect",
+                       "[OPTION...] FILE...", "", "rota sim tests/scenarios/*/*.scenario\n"
+                       "rota sim --trace my.scenario", false, declare_sim};
+constexpr Command kReplay{
+    "replay", kOffline, "run a list of past jobs under other policies", "[OPTION...] FILE",
+    "FILE is CSV with columns for submit time (timestamp), run time (duration), GPUs (num_gpus).\n"
+    "Every job runs through the engine for as long as it really did.",
+    "rota replay philly.csv --on flat:512 --order fifo,shortest --backfill off,easy\n"
+    "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
+
+constexpr Command kCompletion{"completion", kOther, "completion script for a shell",
+                              "bash|zsh|fish", "",
+                              "source <(rota completion bash)\n"
+                              "rota completion fish > ~/.config/fish/completions/rota.fish",
+                              false, declare_completion};
+constexpr Command kVersionCommand{"version", kOther, "versions of this program and of the daemon",
+                                  "[OPTION...]", "", "", false, declare_version};
+
+constexpr Command kAll[] = {
+    kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
+    kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
+    kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
+    kDemo,   kSim,    kReplay,  kCompletion, kVersionCommand,
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kAll; }
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::find_if(std::begin(kAll), std::end(kAll),
+                                  [&](const Command& command) { return command.name == name; });
+  return found == std::end(kAll) ? nullptr : &*found;
+}
+
+}  // namespace rota::cli

@@ -1,0 +1,176 @@
+// cancel, hold, release, requeue, update, redo.
+#include <memory>
+
+#include "cli/commands/declare.h"
+#include "cli/connect.h"
+#include "cli/exit_codes.h"
+#include "cli/redo.h"
+#include "cli/time_text.h"
+#include "cli/submit_draft.h"
+#include "cli/views.h"
+
+namespace rota::cli {
+namespace {
+
+struct Verb {
+  const char* name;  // on the wire
+  const char* done;  // in the answer: "job 7: cancel asked"
+};
+
+std::string verb_answer(const Verb& verb, const api::Job& job) {
+  return "job " + job.id + " " + verb.done + " (" + job.state + ")\n";
+}
+
+int command_jobs(Context& context, http::Client& client, const Common& common, const Verb& verb,
+                 const std::vector<std::string>& ids) {
+  int code = kExitOk;
+  std::vector<api::Job> changed;
+  for (const std::string& id : ids) {
+    auto page = client.command(id, verb.name);
+    if (!page) {
+      const int failed = report_daemon_error(context, client, page.error());
+      code = code == kExitOk ? failed : code;
+      if (failed == kExitUnreachable) break;
+      continue;
+    }
+    for (api::Job& job : page->jobs) changed.push_back(std::move(job));
+  }
+  if (*common.output.format() != Format::kTable) {
+    print_list(context, common.output, changed, job_view(context));
+    return code;
+  }
+  for (const api::Job& job : changed) context.out << verb_answer(verb, job);
+  return code;
+}
+
+Runner declare_verb(CLI::App& app, Context& context, Verb verb) {
+  auto common = add_common(app, OutputFlags::kFormats);
+  auto ids = std::make_shared<std::vector<std::string>>();
+  app.add_option("ID", *ids, "jobs")->required()->type_name("");
+  return [common, ids, verb, &context](const Parsed&) {
+    return with_client(context, *common, [&](http::Client& client) {
+      return command_jobs(context, client, *common, verb, *ids);
+    });
+  };
+}
+
+struct UpdateOptions {
+  std::string name, priority, time, gpus, tasks, queue, begin, comment;
+  std::vector<std::string> ids;
+};
+
+Error bad(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+Result<api::UpdateRequest> update_request(const Context& context, const UpdateOptions& options) {
+  api::UpdateRequest request;
+  if (!options.name.empty()) request.name = options.name;
+  if (!options.queue.empty()) request.queue = options.queue;
+  if (!options.comment.empty()) request.comment = options.comment;
+  if (!options.priority.empty()) {
+    const auto number = parse_int(options.priority);
+    if (!number) return bad("--priority '" + options.priority + "': expected a whole number");
+    request.priority = *number;
+  }
+  if (!options.tasks.empty()) {
+    const auto number = parse_int(options.tasks);
+    if (!number || *number < 1) return bad("--tasks '" + options.tasks + "': expected 1 or more");
+    request.tasks = *number;
+  }
+  if (!options.gpus.empty()) {
+    const auto gpus = parse_gpus(options.gpus);
+    if (!gpus) return bad("--gpus '" + options.gpus + "': expected a number like 2 or 0.5");
+    request.gpus = static_cast<double>(gpus->value()) / 1000;
+  }
+  if (!options.time.empty()) {
+    const auto limit = parse_time_limit(options.time);
+    if (!limit) return bad("--time: " + limit.error().message);
+    if (!limit->has_value()) return bad("--time: a limit can be changed, not taken away");
+    request.time_limit_seconds = static_cast<double>((*limit)->ns()) / 1e9;
+  }
+  if (!options.begin.empty()) {
+    const auto point = parse_point(options.begin, context.now_seconds());
+    if (!point) return bad("--begin: " + point.error().message);
+    request.begin = iso_time(*point);
+  }
+  return request;
+}
+
+bool changes_nothing(const UpdateOptions& o) {
+  return o.name.empty() && o.priority.empty() && o.time.empty() && o.gpus.empty() &&
+         o.tasks.empty() && o.queue.empty() && o.begin.empty() && o.comment.empty();
+}
+
+int update_jobs(Context& context, const Common& common, const UpdateOptions& options) {
+  if (changes_nothing(options)) {
+    return report_error(context, bad("nothing to change; see `rota update --help`"));
+  }
+  const auto request = update_request(context, options);
+  if (!request) return report_error(context, request.error());
+  return with_client(context, common, [&](http::Client& client) {
+    for (const std::string& id : options.ids) {
+      const auto job = client.update(id, *request);
+      if (!job) return report_daemon_error(context, client, job.error());
+      print_object(context, common.output, *job, job->id,
+                   [&] { return "job " + job->id + " updated (" + job->state + ")\n"; });
+    }
+    return kExitOk;
+  });
+}
+
+}  // namespace
+
+Runner declare_cancel(CLI::App& app, Context& context) {
+  return declare_verb(app, context, {"cancel", "is being cancelled"});
+}
+Runner declare_hold(CLI::App& app, Context& context) {
+  return declare_verb(app, context, {"hold", "is on hold"});
+}
+Runner declare_release(CLI::App& app, Context& context) {
+  return declare_verb(app, context, {"release", "is released"});
+}
+Runner declare_requeue(CLI::App& app, Context& context) {
+  return declare_verb(app, context, {"requeue", "is requeued"});
+}
+
+Runner declare_update(CLI::App& app, Context& context) {
+  auto options = std::make_shared<UpdateOptions>();
+  const auto add = [&](const char* name, std::string& field, const char* help, const char* type) {
+    app.add_option(name, field, help)->type_name(type)->group("Changes");
+  };
+  add("-J,--name", options->name, "name shown in tables", "TEXT");
+  add("--priority", options->priority, "order inside its queue; higher first", "N");
+  add("-t,--time", options->time, "time limit: 4h, 1-12:00:00", "LIMIT");
+  add("-G,--gpus", options->gpus, "GPUs of each task (pending jobs)", "N");
+  add("-N,--tasks", options->tasks, "tasks (pending or elastic jobs)", "N");
+  add("--queue", options->queue, "whose share it is charged to (pending jobs)", "NAME");
+  add("--begin", options->begin, "not before (pending jobs)", "WHEN");
+  add("--comment", options->comment, "free text", "TEXT");
+  app.add_option("ID", options->ids, "jobs")->required()->type_name("");
+  auto common = add_common(app, OutputFlags::kFormats);
+  return [common, options, &context](const Parsed&) {
+    return update_jobs(context, *common, *options);
+  };
+}
+
+Runner declare_redo(CLI::App& app, Context& context) {
+  auto id = std::make_shared<std::string>();
+  auto cascade = std::make_shared<bool>(false);
+  app.add_flag("--cascade", *cascade, "also the jobs that were cancelled because it failed")
+      ->group("What");
+  app.add_option("ID", *id, "job")->required()->type_name("");
+  auto common = add_common(app, OutputFlags::kFormats);
+  return [common, id, cascade, &context](const Parsed&) {
+    return with_client(context, *common, [&](http::Client& client) {
+      const auto replies = redo_job(client, *id, *cascade ? Cascade::kYes : Cascade::kNo);
+      if (!replies) return report_daemon_error(context, client, replies.error());
+      for (const Redone& redone : *replies) {
+        print_object(context, common->output, redone.reply, redone.reply.id, [&] {
+          return "submitted job " + redone.reply.id + ", " + redone.old_id + " again\n";
+        });
+      }
+      return kExitOk;
+    });
+  };
+}
+
+}  // namespace rota::cli

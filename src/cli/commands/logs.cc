@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands/declare.h"
+#include "cli/connect.h"
+#include "cli/exit_codes.h"
+
+namespace rota::cli {
+namespace {
+
+struct LogOptions {
+  bool follow = false;
+  bool error_stream = false;
+  std::int64_t rank = 0;
+  std::int64_t attempt = 0;
+  std::int64_t lines = -1;  // all
+  std::string id;
+};
+
+constexpr std::int64_t kTailBytes = 1024 * 1024;  // how far back --lines looks
+
+/// Where the last `lines` lines of `text` begin.
+std::size_t tail_start(std::string_view text, std::int64_t lines) {
+  std::size_t at = text.size();
+  if (at > 0 && text[at - 1] == '\n') --at;
+  for (; lines > 0 && at > 0; --lines) {
+    const std::size_t line_end = text.rfind('\n', at - 1);
+    if (line_end == std::string_view::npos) return 0;
+    if (lines == 1) return line_end + 1;
+    at = line_end;
+  }
+  return at == 0 ? 0 : text.size();
+}
+
+/// Prints the last lines. Value: the offset behind what was there.
+Result<std::int64_t> print_tail(Context& context, http::Client& client, const LogOptions& options,
+                                server::LogQuery query) {
+  query.offset = -kTailBytes;
+  query.limit = kTailBytes;
+  const auto chunk = client.log(options.id, query);
+  if (!chunk) return chunk.error();
+  context.out << std::string_view(chunk->data).substr(tail_start(chunk->data, options.lines));
+  context.out.flush();
+  return chunk->offset + static_cast<std::int64_t>(chunk->data.size());
+}
+
+int print_log(Context& context, http::Client& client, const LogOptions& options) {
+  http::FollowLog follow;
+  follow.from.rank = options.rank;
+  follow.from.error_stream = options.error_stream;
+  follow.from.attempt = options.attempt;
+  follow.until_final = options.follow;
+  if (options.lines >= 0) {
+    const auto offset = print_tail(context, client, options, follow.from);
+    if (!offset) return report_daemon_error(context, client, offset.error());
+    if (!options.follow) return kExitOk;
+    follow.from.offset = *offset;
+  }
+  const auto last = client.follow_log(options.id, follow, [&](std::string_view data) {
+    context.out.write(data.data(), static_cast<std::streamsize>(data.size()));
+    context.out.flush();
+    return context.out.good() ? http::Follow::kGoOn : http::Follow::kStop;
+  });
+  if (!last) return report_daemon_error(context, client, last.error());
+  if (last->size == 0 && !options.follow && context.err_is_terminal) {
+    context.err << "rota: no output so far (the job is " << last->state << ")\n";
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Runner declare_logs(CLI::App& app, Context& context) {
+  auto options = std::make_shared<LogOptions>();
+  app.add_flag("-f,--follow", options->follow, "go on until the job has ended")->group("What");
+  app.add_option("--rank", options->rank, "of this task of a gang (default 0)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->group("What");
+  app.add_flag("--err", options->error_stream, "error output, where it has a file of its own")
+      ->group("What");
+  app.add_option("--attempt", options->attempt, "of this start (default: the latest)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->group("What");
+  app.add_option("-n,--lines", options->lines, "the last N lines only")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->group("What");
+  app.add_option("ID", options->id, "job")->required()->type_name("");
+  auto common = add_common(app, OutputFlags::kNone);
+  return [common, options, &context](const Parsed&) {
+    return with_client(context, *common, [&](http::Client& client) {
+      return print_log(context, client, *options);
+    });
+  };
+}
+
+}  // namespace rota::cli

@@ -1,0 +1,170 @@
+// `rota run`: submit, stream, wait, return the job's code. Three threads beside the main one: output,
+// error output, and signals, each with a connection of its own.
+#include <csignal>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "cli/commands/declare.h"
+#include "cli/connect.h"
+#include "cli/exit_codes.h"
+#include "cli/job_end.h"
+#include "cli/signals.h"
+#include "cli/submission.h"
+#include "cli/submit_options.h"
+#include "cli/views.h"
+
+namespace rota::cli {
+namespace {
+
+/// Signals that end `run` go to the job instead. Blocked before any thread starts.
+sigset_t forwarded_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, number);
+  return set;
+}
+
+/// Takes the signals of this process while the job lives: the first asks it to end, the second kills
+/// it, the third leaves it to the daemon.
+class SignalForwarder {
+ public:
+  SignalForwarder(Context& context, http::Endpoint endpoint, std::string job)
+      : context_(context), endpoint_(std::move(endpoint)), job_(std::move(job)),
+        thread_([this] { run(); }) {}
+  ~SignalForwarder() {
+    ended_ = true;
+    thread_.join();
+  }
+  SignalForwarder(const SignalForwarder&) = delete;
+  SignalForwarder& operator=(const SignalForwarder&) = delete;
+
+  [[nodiscard]] int last_signal() const { return last_; }
+
+ private:
+  void run() {
+    const sigset_t set = forwarded_signals();
+    while (!ended_) {
+      const timespec tick{0, 50'000'000};
+      const int number = ::sigtimedwait(&set, nullptr, &tick);
+      if (number > 0) forward(number);
+    }
+  }
+
+  void forward(int number) {
+    last_ = number;
+    http::Client client(endpoint_);
+    if (++count_ == 1) {
+      context_.err << "rota: asking job " << job_ << " to end (again to kill it)" << std::endl;
+      report(client.command(job_, "cancel"));
+    } else if (count_ == 2) {
+      context_.err << "rota: killing job " << job_ << std::endl;
+      report(client.signal(job_, SIGKILL));
+    } else {
+      context_.err << "rota: job " << job_ << " is left to the daemon; see `rota show " << job_
+                   << "`" << std::endl;
+      ::_exit(128 + number);
+    }
+  }
+
+  template <class T>
+  void report(const Result<T>& result) {
+    if (!result) context_.err << "rota: " << result.error().message << std::endl;
+  }
+
+  Context& context_;
+  http::Endpoint endpoint_;
+  std::string job_;
+  std::atomic<bool> ended_{false};
+  std::atomic<int> last_{0};
+  int count_ = 0;
+  std::thread thread_;
+};
+
+/// Copies one stream of the job until the job is final. A closed pipe of ours ends the copy.
+void copy_stream(http::Client& client, const std::string& job, bool error_stream,
+                 std::ostream& out) {
+  http::FollowLog follow;
+  follow.from.error_stream = error_stream;
+  (void)client.follow_log(job, follow, [&](std::string_view data) {
+    out.write(data.data(), static_cast<std::streamsize>(data.size()));
+    out.flush();
+    return out.good() ? http::Follow::kGoOn : http::Follow::kStop;
+  });
+}
+
+int follow_job(Context& context, http::Client& client, const http::Endpoint& endpoint,
+               const api::Job& job) {
+  const bool two_streams = !job.stderr_path.empty() && job.stderr_path != job.stdout_path;
+  std::thread errors;
+  if (two_streams) {
+    errors = std::thread([&] {
+      http::Client own(endpoint);
+      copy_stream(own, job.id, true, context.err);
+    });
+  }
+  int last_signal = 0;
+  Result<std::vector<api::Job>> ended = std::vector<api::Job>{};
+  {
+    SignalForwarder forwarder(context, endpoint, job.id);
+    copy_stream(client, job.id, false, context.out);
+    if (errors.joinable()) errors.join();
+    ended = wait_for_jobs(client, {job.id}, [](const api::Job&) {});
+    last_signal = forwarder.last_signal();
+  }
+  if (!ended) return report_daemon_error(context, client, ended.error());
+  const api::Job& last = ended->front();
+  const int code = job_exit_code(last);
+  if (last_signal > 0 && last.state == "cancelled") return 128 + last_signal;
+  if (last.state != "done" && last.end_cause != "exited" && !last.end_cause.empty()) {
+    context.err << "rota: job " << last.id << " " << last.state << ": " << last.end_cause
+                << "; see `rota why " << last.id << "`\n";
+  }
+  return code;
+}
+
+int run(Context& context, Common& common, const Parsed& parsed) {
+  auto draft = make_draft(parsed, kOnRun, context);
+  if (!draft) return report_error(context, draft.error());
+  if (!draft->format.empty()) {
+    return report_error(context, {ErrorCode::kInvalidArgument,
+                                  "run prints the job's output; use `rota submit -o " +
+                                      draft->format + "` for a form of the answer"});
+  }
+  print_warnings(context, draft->warnings);
+  const sigset_t set = forwarded_signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return with_client(context, common, [&](http::Client& client) {
+    if (draft->dry_run) {
+      const auto preview = client.preview(draft->request);
+      if (!preview) return report_daemon_error(context, client, preview.error());
+      context.out << (preview->starts_now ? "would start now\n" : "would wait\n")
+                  << verdict_text(context, preview->verdict);
+      return kExitOk;
+    }
+    draft->request.idempotency_key = make_idempotency_key();
+    const auto reply = client.submit(draft->request);
+    if (!reply) return report_daemon_error(context, client, reply.error());
+    print_warnings(context, reply->warnings);
+    const auto job = client.job(reply->id);
+    if (!job) return report_daemon_error(context, client, job.error());
+    if (context.err_is_terminal && job->state == "pending") {
+      context.err << "rota: job " << job->id << " waits for its turn; see `rota why " << job->id
+                  << "`" << std::endl;
+    }
+    return follow_job(context, client, endpoint_of(context, common), *job);
+  });
+}
+
+}  // namespace
+
+Runner declare_run(CLI::App& app, Context& context) {
+  declare_submit_options(app, kOnRun);
+  auto common = add_common(app, OutputFlags::kNone);
+  return [common, &context](const Parsed& parsed) { return run(context, *common, parsed); };
+}
+
+}  // namespace rota::cli

@@ -1,0 +1,44 @@
+// How a command reaches the daemon.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+#include "cli/context.h"
+#include "cli/output.h"
+#include "http/client.h"
+
+namespace rota::cli {
+
+/// Options that every command with a daemon behind it has.
+struct Common {
+  std::string socket;     // --socket
+  std::string url;        // --url, with the token in ROTA_TOKEN
+  OutputOptions output;
+};
+
+enum class OutputFlags { kNone, kFormats };  // kFormats: -o, --json, --no-headers
+
+/// Declares them on `app`. The result lives as long as the runner that holds it.
+[[nodiscard]] std::shared_ptr<Common> add_common(CLI::App& app, OutputFlags output);
+/// -o, --json and --no-headers alone, for commands without a daemon.
+void add_output_options(CLI::App& app, OutputOptions& output);
+
+/// --socket, $ROTA_SOCKET, --url, $ROTA_URL; else the socket of this account's daemon, else that of
+/// the machine's.
+[[nodiscard]] http::Endpoint endpoint_of(const Context& context, const Common& common);
+
+/// Checks the output format, connects, runs `work`. Its exit code is the command's.
+int with_client(Context& context, const Common& common,
+                const std::function<int(http::Client&)>& work);
+
+/// The error, and for a missing daemon what to do about it. Returns the exit code.
+int report_daemon_error(Context& context, const http::Client& client, const Error& error);
+
+void print_warnings(Context& context, const std::vector<std::string>& warnings);
+
+}  // namespace rota::cli

@@ -1,0 +1,15 @@
+// Help texts, made from the commands and their options.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace rota::cli {
+
+/// `rota --help`: commands in groups, examples, where things are.
+[[nodiscard]] std::string general_help(const CLI::App& root);
+/// Help of one command or of a command's own commands (`rota queue set`).
+[[nodiscard]] std::string command_help(const CLI::App& app);
+
+}  // namespace rota::cli

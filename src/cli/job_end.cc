@@ -1,0 +1,89 @@
+#include "cli/job_end.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "cli/exit_codes.h"
+#include "cli/views.h"
+
+namespace rota::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kLookAgain{2};  // events of other people's jobs are not shown to us
+
+/// Follows events until one of `ids` may have ended, or it is time to look again.
+Status wait_for_news(http::Client& client, const std::set<std::string>& ids,
+                     std::int64_t after_seq) {
+  const auto begin = SteadyClock::now();
+  const auto late = [&] { return SteadyClock::now() - begin > kLookAgain; };
+  return client.follow_events(
+      {.after_seq = after_seq, .job = {}},
+      [&](const api::Event& event) {
+        const bool ours = ids.contains(event.job) && is_final_state(event.state);
+        return ours || late() ? http::Follow::kStop : http::Follow::kGoOn;
+      },
+      [&] { return late() ? http::Follow::kStop : http::Follow::kGoOn; });
+}
+
+}  // namespace
+
+int job_exit_code(const api::Job& job) {
+  if (!is_final_state(job.state) || job.state == "done") return kExitOk;
+  if (job.end_cause == "preempted") return kExitPreempted;
+  if (job.state == "timeout" || job.end_cause == "time_limit") return kExitTimeLimit;
+  if (job.signal.value_or(0) > 0) return 128 + static_cast<int>(*job.signal);
+  const std::int64_t code = job.exit_code.value_or(0);
+  return code > 0 && code < 256 ? static_cast<int>(code) : kExitFailed;
+}
+
+Result<std::vector<api::Job>> resolve_jobs(http::Client& client, const std::string& id) {
+  auto job = client.job(id);
+  if (job && job->array_id != job->id) return std::vector<api::Job>{std::move(*job)};
+  if (!job && job.error().code != ErrorCode::kNotFound) return job.error();
+  server::JobQuery query;
+  query.array = id;
+  query.all = true;
+  auto members = client.all_jobs(query);
+  if (members && !members->empty()) return members;
+  if (job) return std::vector<api::Job>{std::move(*job)};
+  return job.error();
+}
+
+Result<std::vector<api::Job>> wait_for_jobs(http::Client& client,
+                                            const std::vector<std::string>& ids,
+                                            const std::function<void(const api::Job&)>& ended) {
+  auto seen = client.server_info();  // events after this look are news
+  if (!seen) return seen.error();
+  std::vector<api::Job> jobs;
+  for (const std::string& id : ids) {
+    auto found = resolve_jobs(client, id);
+    if (!found) return found.error();
+    for (api::Job& job : *found) jobs.push_back(std::move(job));
+  }
+  for (const api::Job& job : jobs) {
+    if (is_final_state(job.state)) ended(job);
+  }
+  while (true) {
+    std::set<std::string> open;
+    for (const api::Job& job : jobs) {
+      if (!is_final_state(job.state)) open.insert(job.id);
+    }
+    if (open.empty()) return jobs;
+    auto status = wait_for_news(client, open, seen->last_event_seq);
+    if (!status) return status.error();
+    seen = client.server_info();
+    if (!seen) return seen.error();
+    for (api::Job& job : jobs) {
+      if (is_final_state(job.state)) continue;
+      auto fresh = client.job(job.id);
+      if (!fresh) return fresh.error();
+      job = std::move(*fresh);
+      if (is_final_state(job.state)) ended(job);
+    }
+  }
+}
+
+}  // namespace rota::cli

@@ -1,0 +1,166 @@
+#include "cli/submission.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "cli/directives.h"
+#include "cli/submit_options.h"
+
+namespace rota::cli {
+namespace {
+
+constexpr std::size_t kScriptBytesMax = 512 * 1024;
+
+Error bad(std::string message, std::string where = {}) {
+  return {ErrorCode::kInvalidArgument, std::move(message), std::move(where)};
+}
+
+Result<std::string> read_script(const std::string& file) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed)) {
+    return bad("'" + file + "' is a folder; give a script, or a command after --");
+  }
+  std::ifstream input(file, std::ios::binary);
+  if (!input) {
+    return Error{ErrorCode::kInvalidArgument, "cannot read the script '" + file +
+                                                  "'; to run a command write: -- " + file};
+  }
+  std::string text{std::istreambuf_iterator<char>(input), {}};
+  if (text.size() > kScriptBytesMax) {
+    return bad("the script '" + file + "' is larger than 512 KiB; to run a program write: -- " +
+               file);
+  }
+  if (text.find('\0') != std::string::npos) {
+    return bad("'" + file + "' is a program, not a script; write: -- " + file);
+  }
+  if (!text.starts_with("#!")) {
+    return bad("the script must begin with a #! line, like #!/bin/bash; to run a program write: "
+               "-- " + file, file + ":1:1");
+  }
+  return text;
+}
+
+Status take_script(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& uses) {
+  const std::string& file = parsed.tail.front();
+  auto script = read_script(file);
+  if (!script) return script.error();
+  auto head = read_directives(*script, file);
+  if (!head) return head.error();
+  draft.slurm_style = head->has_sbatch;
+  draft.warnings = std::move(head->warnings);
+  uses.insert(uses.end(), head->uses.begin(), head->uses.end());
+  draft.request.script = std::move(*script);
+  draft.request.script_args.assign(parsed.tail.begin() + 1, parsed.tail.end());
+  return {};
+}
+
+std::string base_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+Status take_work(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& uses) {
+  if (parsed.tail_kind == TailKind::kFile) return take_script(parsed, draft, uses);
+  if (parsed.tail_kind == TailKind::kCommand) {
+    if (parsed.tail.empty()) return bad("nothing to run after --");
+    if (parsed.tail.front().empty()) return bad("the command after -- is empty");
+    draft.request.argv = parsed.tail;
+  }
+  return {};
+}
+
+/// --wrap makes a script of a shell command.
+Status settle_work(const Parsed& parsed, Draft& draft) {
+  if (draft.wrap) {
+    if (parsed.tail_kind != TailKind::kNone) return bad("--wrap and a FILE or -- exclude each other");
+    draft.request.script = "#!/bin/sh\n" + *draft.wrap + "\n";
+  } else if (parsed.tail_kind == TailKind::kNone) {
+    return bad("nothing to run: give a script FILE, or a command after --");
+  }
+  if (draft.request.name.empty()) {
+    draft.request.name = draft.wrap ? "wrap" : base_name(parsed.tail.front());
+  }
+  return {};
+}
+
+Status settle_paths(Draft& draft, const Context& context) {
+  api::SubmitRequest& request = draft.request;
+  if (context.directory.empty()) return bad("the working directory is gone; change to another");
+  const std::filesystem::path here(context.directory);
+  request.workdir = (here / request.workdir).lexically_normal().string();
+  if (request.workdir.size() > 1 && request.workdir.back() == '/') request.workdir.pop_back();
+  return {};
+}
+
+}  // namespace
+
+void declare_submit_options(CLI::App& app, unsigned places) {
+  for (const SubmitOption& option : submit_options()) {
+    if ((option.places & places) == 0) continue;
+    std::string names = option.letter != 0 ? "-" + std::string(1, option.letter) + "," : "";
+    names += "--" + std::string(option.name);
+    const std::string help(option.help);
+    const bool hidden = option.group.starts_with("Refused");
+    CLI::Option* declared = nullptr;
+    if (option.takes == Takes::kNothing) {
+      declared = app.add_flag(names, help);
+    } else {
+      declared = app.add_option_function<std::vector<std::string>>(
+          names, [](const std::vector<std::string>&) {}, help);
+      declared->type_name(std::string(option.value));
+      if (option.takes == Takes::kOptionalValue) {
+        declared->expected(0, 1);
+      } else {
+        declared->expected(1)->allow_extra_args(false);
+      }
+      declared->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+    declared->group(hidden ? kHiddenGroup : std::string(option.group));
+  }
+}
+
+Result<Draft> make_draft(const Parsed& parsed, unsigned places, const Context& context) {
+  Draft draft;
+  std::vector<OptionUse> uses;
+  if (auto status = take_work(parsed, draft, uses); !status) return status.error();
+  for (OptionUse& use : uses_of_environment(context)) uses.push_back(std::move(use));
+  for (const Spelled& spelled : parsed.options) {
+    const SubmitOption* option = nullptr;
+    for (const std::string& name : spelled.option->get_lnames()) {
+      option = option != nullptr ? option : find_option(name, places);
+    }
+    // Options of the command itself (--socket) are not in the table.
+    if (option != nullptr) uses.push_back({option, spelled.value, Source::kFlag, true, {}});
+  }
+  if (auto status = apply_uses(uses, draft, context); !status) return status.error();
+  if (auto status = settle_work(parsed, draft); !status) return status.error();
+  if (auto status = settle_paths(draft, context); !status) return status.error();
+  if (auto status = finish_draft(draft, context); !status) return status.error();
+  if (draft.slurm_style && draft.request.gpus == 0.0 && draft.devices.option.empty()) {
+    draft.warnings.emplace_back("the script asks for no GPU, so it gets none (as under Slurm); "
+                                "add --gpus 1");
+  }
+  return draft;
+}
+
+std::string make_idempotency_key() {
+  std::array<unsigned char, 16> bytes{};
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
+    if (got > 0) filled += static_cast<std::size_t>(got);
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string key;
+  for (const unsigned char byte : bytes) {
+    key += kDigits[byte >> 4];
+    key += kDigits[byte & 15];
+  }
+  return key;
+}
+
+}  // namespace rota::cli

@@ -1,0 +1,25 @@
+// From a parsed command line to a complete request.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cli/context.h"
+#include "cli/submit_draft.h"
+
+namespace rota::cli {
+
+/// Declares the options of the table that may stand at `places` (kOnSubmit or kOnRun) on `app`.
+void declare_submit_options(CLI::App& app, unsigned places);
+
+/// Reads the script when there is one, then applies script, environment and command line, in this
+/// order. Error: kInvalidArgument, kNotFound (no such file).
+[[nodiscard]] Result<Draft> make_draft(const Parsed& parsed, unsigned places,
+                                       const Context& context);
+
+/// A name that no other submission has: a retried submit is recognised by it.
+[[nodiscard]] std::string make_idempotency_key();
+
+}  // namespace rota::cli

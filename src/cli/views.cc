@@ -1,0 +1,448 @@
+#include "cli/views.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "cli/signals.h"
+#include "cli/time_text.h"
+
+namespace rota::cli {
+namespace {
+
+std::string duration_or_empty(const std::optional<double>& seconds) {
+  return seconds ? short_duration(*seconds) : "";
+}
+
+std::string reason_words(std::string code) {
+  std::replace(code.begin(), code.end(), '_', ' ');
+  return code;
+}
+
+/// What a table can say of a job in one cell: where it runs, why it waits, how it ended.
+std::string state_detail(const Context& context, const api::Job& job) {
+  if (is_final_state(job.state)) {
+    if (job.state == "done") return "";
+    if (job.signal.value_or(0) > 0) return signal_name(static_cast<int>(*job.signal));
+    if (job.end_cause == "exited" || job.end_cause.empty()) {
+      return job.exit_code ? "exit " + std::to_string(*job.exit_code) : "";
+    }
+    return reason_words(job.end_cause);
+  }
+  if (!job.places.empty()) return places_text(job.places);
+  if (!job.nodes.empty()) return join(job.nodes, " ");
+  std::string text = reason_words(job.held ? "held" : job.reason);
+  const auto estimate = parse_iso_time(job.estimate);
+  if (estimate) text += ", " + relative_time(*estimate, context.now_seconds());
+  return text;
+}
+
+std::string job_time(const api::Job& job) {
+  const bool waits = job.state == "pending" || job.started.empty();
+  return duration_or_empty(waits ? job.wait_seconds : job.run_seconds);
+}
+
+std::string size_text(const api::Job& job) {
+  if (job.tasks <= 1) return number_text(job.gpus);
+  return std::to_string(job.tasks) + "x" + number_text(job.gpus);
+}
+
+Cell plain(std::string text) { return {std::move(text), Tone::kPlain}; }
+
+std::string limit_text(const api::Job& job) { return duration_or_empty(job.time_limit_seconds); }
+
+std::string contract_text(const api::Job& job) {
+  if (job.protect_all) return "always protected";
+  return duration_or_empty(job.min_runtime_seconds);
+}
+
+std::string ended_text(const api::Job& job) {
+  std::string text = reason_words(job.end_cause);
+  if (job.exit_code) text += (text.empty() ? "" : ", ") + ("exit code " + std::to_string(*job.exit_code));
+  if (job.signal.value_or(0) > 0) {
+    text += (text.empty() ? "" : ", ") + signal_name(static_cast<int>(*job.signal));
+  }
+  return text;
+}
+
+std::string attempts_table(const Context& context, const OutputOptions& output,
+                           const api::Job& job) {
+  report::Table table({{"ATTEMPT"}, {"STARTED"}, {"RAN", Align::kRight}, {"ENDED BY"}, {"NODES"},
+                       {"DETAIL"}});
+  for (const api::Attempt& attempt : job.history) {
+    const auto from = parse_iso_time(attempt.started);
+    const auto to = parse_iso_time(attempt.ended);
+    std::string cause = reason_words(attempt.cause);
+    if (!attempt.by.empty()) cause += " (job " + attempt.by + ")";
+    if (attempt.signal > 0) {
+      cause += ", " + signal_name(static_cast<int>(attempt.signal));
+    } else if (!attempt.ended.empty() && attempt.cause == "exited") {
+      cause += ", code " + std::to_string(attempt.exit_code);
+    }
+    const std::int64_t end = to.value_or(context.now_seconds());
+    table.add_row({plain(std::to_string(attempt.number)), plain(attempt.started),
+                   plain(from ? short_duration(static_cast<double>(end - *from)) : ""),
+                   plain(cause), plain(join(attempt.nodes, " ")), plain(attempt.detail)});
+  }
+  return table.text(table_style(context, output));
+}
+
+template <class T>
+Column<T> text_column(std::string_view title, std::string T::* field,
+                      Shown shown = Shown::kAlways) {
+  return {title, [field](const T& item) { return plain(item.*field); }, Align::kLeft, shown};
+}
+
+template <class T>
+Column<T> count_column(std::string_view title, std::int64_t T::* field,
+                       Shown shown = Shown::kAlways) {
+  return {title, [field](const T& item) { return plain(std::to_string(item.*field)); },
+          Align::kRight, shown};
+}
+
+template <class T>
+Column<T> number_column(std::string_view title, double T::* field, Shown shown = Shown::kAlways) {
+  return {title, [field](const T& item) { return plain(number_text(item.*field, 2)); },
+          Align::kRight, shown};
+}
+
+template <class T>
+Column<T> state_column() {
+  return {"STATE", [](const T& item) { return Cell{item.state, state_tone(item.state)}; }};
+}
+
+Column<api::Job> job_column(std::string_view title, std::string (*text)(const api::Job&),
+                            Align align = Align::kLeft, Shown shown = Shown::kAlways) {
+  return {title, [text](const api::Job& job) { return plain(text(job)); }, align, shown};
+}
+
+Column<api::Job> time_column(const Context& context, std::string_view title,
+                             std::string api::Job::* field, Shown shown) {
+  return {title,
+          [&context, field](const api::Job& job) {
+            return plain(iso_and_relative(job.*field, context.now_seconds()));
+          },
+          Align::kLeft, shown};
+}
+
+}  // namespace
+
+bool is_final_state(std::string_view state) {
+  return state == "done" || state == "failed" || state == "cancelled" || state == "timeout";
+}
+
+std::string places_text(const std::vector<api::Place>& places) {
+  std::vector<std::string> parts;
+  for (const api::Place& place : places) {
+    parts.push_back(place.devices.empty() ? place.node : place.node + ":" + place.devices);
+  }
+  std::string text = join(parts, " ");
+  text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
+  return text;
+}
+
+ListView<api::Job> job_view(const Context& context) {
+  ListView<api::Job> view{.key = "jobs",
+                          .name = [](const api::Job& job) { return job.id; },
+                          .empty = "No job waits or runs. Finished ones: rota history"};
+  view.columns = {
+      text_column("ID", &api::Job::id),
+      {"NAME", [](const api::Job& job) { return plain(job.name); }, Align::kLeft, Shown::kAlways,
+       true},
+      text_column("USER", &api::Job::user),
+      text_column("QUEUE", &api::Job::queue),
+      state_column<api::Job>(),
+      job_column("GPUS", size_text, Align::kRight),
+      job_column("TIME", job_time, Align::kRight),
+      count_column("PRIORITY", &api::Job::priority, Shown::kWide),
+      text_column("CLASS", &api::Job::job_class, Shown::kWide),
+      job_column("LIMIT", limit_text, Align::kRight, Shown::kWide),
+      count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
+      count_column("EVICTIONS", &api::Job::evictions, Shown::kWide),
+      time_column(context, "SUBMITTED", &api::Job::submitted, Shown::kWide),
+      time_column(context, "STARTED", &api::Job::started, Shown::kWide),
+      {"WHERE, WHY", [&context](const api::Job& job) { return plain(state_detail(context, job)); }},
+  };
+  return view;
+}
+
+ListView<api::Job> history_view(const Context& context) {
+  ListView<api::Job> view{.key = "jobs",
+                          .name = [](const api::Job& job) { return job.id; },
+                          .empty = "No job has ended yet."};
+  view.columns = {
+      text_column("ID", &api::Job::id),
+      {"NAME", [](const api::Job& job) { return plain(job.name); }, Align::kLeft, Shown::kAlways,
+       true},
+      text_column("USER", &api::Job::user),
+      text_column("QUEUE", &api::Job::queue),
+      state_column<api::Job>(),
+      job_column("GPUS", size_text, Align::kRight),
+      job_column("WAITED", [](const api::Job& job) { return duration_or_empty(job.wait_seconds); },
+                 Align::kRight),
+      job_column("RAN", [](const api::Job& job) { return duration_or_empty(job.run_seconds); },
+                 Align::kRight),
+      number_column("GPU HOURS", &api::Job::gpu_hours, Shown::kWide),
+      number_column("LOST", &api::Job::gpu_hours_lost, Shown::kWide),
+      count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
+      job_column("NODES", [](const api::Job& job) { return join(job.nodes, " "); }, Align::kLeft,
+                 Shown::kWide),
+      time_column(context, "ENDED", &api::Job::ended, Shown::kAlways),
+      {"HOW", [](const api::Job& job) { return plain(ended_text(job)); }},
+  };
+  return view;
+}
+
+ListView<api::Node> node_view() {
+  ListView<api::Node> view{.key = "nodes",
+                           .name = [](const api::Node& node) { return node.name; },
+                           .empty = "There is no node."};
+  view.columns = {
+      text_column("NODE", &api::Node::name),
+      state_column<api::Node>(),
+      count_column("GPUS", &api::Node::gpus),
+      number_column("USED", &api::Node::gpus_used),
+      number_column("FREE", &api::Node::gpus_free),
+      {"MODEL",
+       [](const api::Node& node) {
+         return plain(join(node.models, ",") + (node.simulated ? " (simulated)" : ""));
+       }},
+      count_column("JOBS", &api::Node::running),
+      {"CPUS FREE",
+       [](const api::Node& node) {
+         return plain(std::to_string(node.cpus_free) + "/" + std::to_string(node.cpus));
+       },
+       Align::kRight},
+      {"MEMORY FREE",
+       [](const api::Node& node) {
+         return plain(bytes_text(node.memory_free_bytes) + "/" + bytes_text(node.memory_bytes));
+       },
+       Align::kRight},
+      count_column("HEALTHY", &api::Node::gpus_healthy, Shown::kWide),
+      text_column("POOL", &api::Node::pool, Shown::kWide),
+      text_column("RACK", &api::Node::rack, Shown::kWide),
+      text_column("BLOCK", &api::Node::block, Shown::kWide),
+      text_column("REASON", &api::Node::reason),
+  };
+  return view;
+}
+
+ListView<api::Device> device_view() {
+  const auto percent = [](const std::optional<double>& ratio) {
+    return ratio ? number_text(*ratio * 100, 0) + "%" : std::string("-");
+  };
+  ListView<api::Device> view{
+      .key = "devices",
+      .name = [](const api::Device& d) { return d.node + ":" + std::to_string(d.index); },
+      .empty = "There is no GPU."};
+  view.columns = {
+      text_column("NODE", &api::Device::node),
+      count_column("GPU", &api::Device::index),
+      {"MODEL",
+       [](const api::Device& d) { return plain(d.model + (d.simulated ? " (simulated)" : "")); }},
+      state_column<api::Device>(),
+      number_column("USED", &api::Device::used),
+      {"BUSY", [percent](const api::Device& d) { return plain(percent(d.busy_ratio)); },
+       Align::kRight},
+      {"MEMORY",
+       [](const api::Device& d) {
+         const std::string used = d.memory_used_bytes ? bytes_text(*d.memory_used_bytes) : "-";
+         return plain(used + "/" + bytes_text(d.memory_bytes));
+       },
+       Align::kRight},
+      {"JOBS", [](const api::Device& d) { return plain(join(d.jobs, ",")); }},
+      {"USERS", [](const api::Device& d) { return plain(join(d.users, ",")); }},
+      {"POWER",
+       [](const api::Device& d) {
+         return plain(d.power_watts ? number_text(*d.power_watts, 0) + "W" : "-");
+       },
+       Align::kRight, Shown::kWide},
+      {"TEMP",
+       [](const api::Device& d) {
+         return plain(d.temperature_celsius ? number_text(*d.temperature_celsius, 0) + "C" : "-");
+       },
+       Align::kRight, Shown::kWide},
+      text_column("ISOLATION", &api::Device::isolation, Shown::kWide),
+      text_column("UUID", &api::Device::uuid, Shown::kWide),
+      text_column("DETAIL", &api::Device::detail),
+  };
+  return view;
+}
+
+ListView<api::Queue> queue_view() {
+  const auto optional_number = [](const std::optional<double>& value) {
+    return value ? number_text(*value) : std::string("-");
+  };
+  ListView<api::Queue> view{.key = "queues",
+                            .name = [](const api::Queue& queue) { return queue.name; },
+                            .empty = "There is no queue."};
+  view.columns = {
+      text_column("QUEUE", &api::Queue::name),
+      text_column("PARENT", &api::Queue::parent),
+      count_column("WEIGHT", &api::Queue::weight),
+      {"QUOTA", [=](const api::Queue& q) { return plain(optional_number(q.quota)); },
+       Align::kRight},
+      {"LIMIT", [=](const api::Queue& q) { return plain(optional_number(q.limit)); },
+       Align::kRight},
+      count_column("RUNNING", &api::Queue::running),
+      count_column("PENDING", &api::Queue::pending),
+      number_column("GPUS", &api::Queue::gpus_used),
+      count_column("FAIR", &api::Queue::fair_share),
+      number_column("OWED H", &api::Queue::owed_gpu_hours),
+      number_column("GOT H", &api::Queue::delivered_gpu_hours),
+      number_column("USAGE H", &api::Queue::usage_gpu_hours, Shown::kWide),
+      number_column("LOST H", &api::Queue::gpu_hours_lost, Shown::kWide),
+      count_column("EVICTIONS", &api::Queue::evictions, Shown::kWide),
+  };
+  return view;
+}
+
+std::string job_text(const Context& context, const OutputOptions& output, const api::Job& job) {
+  const std::int64_t now = context.now_seconds();
+  std::string state = job.state;
+  if (!is_final_state(job.state) && job.held) state += ", held";
+  std::string request = size_text(job) + " GPU" + (job.gpus_total == 1 ? "" : "s");
+  if (job.tasks > 1) request += " (" + number_text(job.gpus_total) + " in all)";
+  if (!job.models.empty()) request += ", " + join(job.models, " or ");
+  if (job.cpus > 0) request += ", " + std::to_string(job.cpus) + " CPUs";
+  if (job.memory_bytes > 0) request += ", " + bytes_text(job.memory_bytes) + " memory";
+  std::string text = key_values({
+      {"Job", job.id + (job.name.empty() ? "" : " (" + job.name + ")")},
+      {"Array", job.array_id},
+      {"State", state + (job.reason.empty() ? "" : ": " + reason_words(job.reason))},
+      {"User", job.user},
+      {"Queue", job.queue},
+      {"Class", job.job_class},
+      {"Priority", job.priority == 0 ? "" : std::to_string(job.priority)},
+      {"Asks for", request},
+      {"Runs on", is_final_state(job.state) ? "" : places_text(job.places)},
+      {"Ran on", is_final_state(job.state) ? join(job.nodes, " ") : ""},
+      {"Submitted", iso_and_relative(job.submitted, now)},
+      {"Expected start", iso_and_relative(job.estimate, now)},
+      {"Started", iso_and_relative(job.started, now)},
+      {"Ended", iso_and_relative(job.ended, now)},
+      {"Ended by", is_final_state(job.state) ? ended_text(job) : ""},
+      {"Waited", duration_or_empty(job.wait_seconds)},
+      {"Ran", duration_or_empty(job.run_seconds)},
+      {"Time limit", limit_text(job)},
+      {"Contract", contract_text(job)},
+      {"Protected until", iso_and_relative(job.contract_ends, now)},
+      {"Waits for", is_final_state(job.state) ? "" : join(job.dependencies, ", ")},
+      {"Evictions", job.evictions == 0 ? "" : std::to_string(job.evictions) + ", last: " +
+                                                  reason_words(job.evicted_cause)},
+      {"Preempted by", job.evicted_by.empty() ? "" : "job " + job.evicted_by},
+      {"GPU hours", job.gpu_hours > 0 ? number_text(job.gpu_hours) : ""},
+      {"GPU hours lost", job.gpu_hours_lost > 0 ? number_text(job.gpu_hours_lost) : ""},
+      {"Command", job.command},
+      {"Directory", job.workdir},
+      {"Output", job.stdout_path},
+      {"Error output", job.stderr_path == job.stdout_path ? "" : job.stderr_path},
+      {"Comment", job.comment},
+  });
+  if (!job.history.empty()) text += "\n" + attempts_table(context, output, job);
+  return text;
+}
+
+std::string verdict_text(const Context& context, const api::Verdict& verdict) {
+  const std::int64_t now = context.now_seconds();
+  std::string text = paint(context, verdict.summary, Tone::kAccent) + "\n";
+  for (const api::Reason& reason : verdict.reasons) {
+    const std::string sentence = reason.sentence.empty() ? reason_words(reason.code)
+                                                         : reason.sentence;
+    text += "  - " + sentence;
+    if (!reason.until.empty()) text += " (until " + iso_and_relative(reason.until, now) + ")";
+    text += "\n";
+  }
+  if (verdict.state == "pending") {
+    text += "Expected start: " + (verdict.estimate.empty()
+                                      ? std::string("unknown (it waits for a job without a limit, "
+                                                    "or for somebody)")
+                                      : iso_and_relative(verdict.estimate, now)) +
+            "\n";
+    if (verdict.ahead > 0) text += "Ahead of it: " + std::to_string(verdict.ahead) + " jobs\n";
+  }
+  if (!verdict.would_help.empty()) {
+    text += "What would help:\n";
+    for (const std::string& help : verdict.would_help) text += "  - " + help + "\n";
+  }
+  return text;
+}
+
+std::string event_line(const api::Event& event) {
+  if (!event.message.empty()) return event.time + "  " + event.message;
+  std::string text = event.time + "  " + event.kind;
+  const std::pair<std::string_view, const std::string*> parts[] = {
+      {"job", &event.job},   {"node", &event.node},   {"queue", &event.queue},
+      {"user", &event.user}, {"state", &event.state}, {"cause", &event.cause},
+      {"by", &event.by}};
+  for (const auto& [name, value] : parts) {
+    if (!value->empty()) text += " " + std::string(name) + "=" + *value;
+  }
+  return text;
+}
+
+namespace {
+
+/// The job or array that `job` hangs under in the tree; empty: a root.
+std::string tree_parent(const api::Job& job, const std::set<std::string>& known) {
+  for (const std::string& dependency : job.dependencies) {
+    const std::string id = dependency.substr(dependency.find(':') + 1);
+    if (id != job.id && known.contains(id)) return id;
+  }
+  if (!job.array_id.empty() && job.array_id != job.id) return job.array_id;
+  return {};
+}
+
+struct Tree {
+  std::map<std::string, const api::Job*> jobs;
+  std::map<std::string, std::vector<std::string>> children;
+
+  void print(const Context& context, const std::string& id, const std::string& indent, bool last,
+             bool root, std::string& out) const {
+    out += root ? "" : indent + (last ? "└─ " : "├─ ");
+    const auto found = jobs.find(id);
+    if (found == jobs.end()) {
+      out += id + "  array\n";
+    } else {
+      const api::Job& job = *found->second;
+      out += job.id + "  " + job.name + "  " + paint(context, job.state, state_tone(job.state));
+      const std::string detail = state_detail(context, job);
+      out += (detail.empty() ? "" : "  " + detail) + "\n";
+    }
+    const auto below = children.find(id);
+    if (below == children.end()) return;
+    const std::string deeper = root ? "" : indent + (last ? "   " : "│  ");
+    for (std::size_t i = 0; i < below->second.size(); ++i) {
+      print(context, below->second[i], deeper, i + 1 == below->second.size(), false, out);
+    }
+  }
+};
+
+}  // namespace
+
+std::string job_tree(const Context& context, const std::vector<api::Job>& jobs) {
+  Tree tree;
+  std::set<std::string> known;
+  for (const api::Job& job : jobs) {
+    tree.jobs[job.id] = &job;
+    known.insert(job.id);
+    if (!job.array_id.empty()) known.insert(job.array_id);
+  }
+  std::vector<std::string> roots;
+  std::set<std::string> placed;
+  for (const api::Job& job : jobs) {
+    const std::string parent = tree_parent(job, known);
+    if (parent.empty()) {
+      roots.push_back(job.id);
+    } else {
+      tree.children[parent].push_back(job.id);
+      if (!tree.jobs.contains(parent) && placed.insert(parent).second) roots.push_back(parent);
+    }
+  }
+  std::string out;
+  for (const std::string& root : roots) tree.print(context, root, "", true, true, out);
+  return out;
+}
+
+}  // namespace rota::cli
