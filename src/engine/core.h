@@ -1,0 +1,224 @@
+// The engine's inside: the state, the indexes derived from it, and the rooms that change it.
+//
+//   apply.cc      requests and facts            jobs.cc     the life of a job
+//   advance.cc    what falls due by itself      pass.cc     one scheduling pass: turns
+//   claim.cc      preemption                    reserve.cc  the one reservation of EASY
+//   plan.cc       many reservations             explain.cc  verdicts
+//   growth.cc     elastic jobs                  view.cc     plain values for people
+//   snapshot.cc   save, load, digest            invariants.cc
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/owners.h"
+#include "engine/place.h"
+#include "engine/plan.h"
+#include "engine/waiting.h"
+
+namespace rota::engine {
+
+using TimerSet = std::set<std::pair<Instant, JobId>>;
+
+/// A running part that preemption may take: a whole job, or surplus tasks of an elastic one.
+struct Victim {
+  JobId job;
+  Tasks tasks;           // what leaves
+  bool whole = true;
+  std::int64_t milli = 0;
+};
+
+/// A place that can be had by stopping victims.
+struct Claim {
+  std::vector<Victim> victims;  // in the order they were chosen
+  Tasks tasks;
+  std::string tie_rule;         // how the last choice was made when it was a tie
+};
+
+/// EASY: the first blocked job and the instant at which it can start.
+struct Reservation {
+  JobId job;
+  Instant at;
+  Ledger future;       // what is free at that instant, without the job itself
+  Tasks place;         // where it would go then
+};
+
+struct Core {
+  State state;
+  Ledger ledger;
+  Ledger empty;                      // every node open, well and idle
+  Topology topology;
+  RequestTable requests;
+  Placer placer{state, topology};
+  Owners owners{state};
+  Waiting waiting{state};
+
+  // ---- derived indexes ----
+  std::map<std::string, NodeIndex, std::less<>> node_by_name;
+  std::map<std::string, UserIndex, std::less<>> user_by_name;
+  TimerSet limit_timers;
+  TimerSet contract_timers;
+  TimerSet begin_timers;
+  std::set<JobId> active;            // claiming, starting, running or stopping
+  std::set<JobId> infeasible;        // pending, could never start on this cluster
+  std::set<JobId> claiming;
+  std::set<JobId> interactive;       // running sessions
+  std::set<JobId> elastic;           // active, may grow or shrink
+  std::map<JobId, std::vector<JobId>> dependents;
+  std::map<GroupId, std::vector<JobId>> group_dependents;
+  std::int64_t nodes_leaving = 0;    // take nothing new and still have jobs
+  std::int64_t preemptible = 0;      // active jobs with a finite contract or surplus tasks
+  std::map<ShapeIndex, bool> feasible_cache;
+  bool shares_stale = true;
+
+  // ---- results ----
+  std::vector<Decision> queued;      // decided outside a pass; handed out by advance()
+  std::optional<Reservation> reservation;
+  ConservativePlan plan;             // reservations of all blocked jobs (conservative)
+  std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
+
+  // ---- apply.cc ----
+  Status apply(Instant now, const Event& event);
+  void move_to(Instant now);
+  Status on(const PolicySet& e);
+  Status on(const QueueSet& e);
+  Status on(const UserSet& e);
+  Status on(const GroupSubmitted& e);
+  Status on(const JobSubmitted& e);
+  Status on(const JobAdopted& e);
+  Status on(const JobCommanded& e);
+  Status on(const JobUpdated& e);
+  Status on(const NodeCommanded& e);
+  Status on(const UsageRecorded& e);
+  Status on(const NodeReported& e);
+  Status on(const DeviceReported& e);
+  Status on(const AttemptStarted& e);
+  Status on(const AttemptEnded& e);
+  Status on(const TasksEnded& e);
+  Status on(const ActivityMeasured& e);
+  Status check_spec(const JobSpec& spec) const;
+  Status check_dependencies_known(const JobSpec& spec) const;
+  Result<Tasks> tasks_from(const Allocation& allocation) const;
+  UserIndex user_of(const std::string& name);
+  void add_node(const NodeSpec& spec);
+  /// Changes a node's record and all that follows from it: open, healthy, leaving.
+  template <class Fn>
+  void change_node(NodeIndex node, Fn&& change) {
+    NodeRec& rec = state.nodes[node];
+    const bool leaving = rec.leaving();
+    const bool open = rec.open();
+    change(rec);
+    nodes_leaving += (rec.leaving() ? 1 : 0) - (leaving ? 1 : 0);
+    if (rec.open() != open) node_opened_or_closed(node);
+  }
+  void node_opened_or_closed(NodeIndex node);
+  void count_healthy();
+  void requests_changed();
+  void stop_jobs_on(NodeIndex node, std::int32_t device, StopCause cause);
+  std::vector<JobId> jobs_on(NodeIndex node, std::int32_t device) const;
+
+  // ---- jobs.cc ----
+  JobRec& create_job(JobId id, const JobSpec& spec);
+  void set_shape(JobRec& job, const JobShape& shape);
+  void count_pending(const JobRec& job, std::int64_t sign);
+  void set_gate(JobRec& job, Gate gate, bool closed);
+  void refresh_infeasible(JobRec& job);
+  bool could_ever_run(const JobRec& job);
+  void refresh_dependencies(JobRec& job);
+  void wake_dependents(const JobRec& job);
+  void make_claim(JobRec& job, Claim claim);
+  void drop_claim(JobRec& job);
+  void order_start(JobRec& job, Tasks tasks);
+  void order_stop(JobRec& job, StopCause cause, JobId by, Duration grace);
+  void order_shrink(JobRec& job, const Tasks& tasks, StopCause cause, JobId by, Duration grace);
+  void release(JobRec& job);
+  void release_leaving(JobRec& job);
+  void started(JobRec& job);
+  void ended(JobRec& job, const AttemptEnded& end);
+  void failed(JobRec& job, const AttemptEnded& end);
+  void evicted(JobRec& job);
+  void lose_work(JobRec& job);
+  void note_node_failure(JobRec& job, NodeIndex node);
+  void requeue(JobRec& job, std::string cause);
+  void finish(JobRec& job, JobState state, std::string cause);
+  void restart(JobRec& job);
+  void settle_account(JobRec& job);
+  void set_account(JobRec& job, std::int64_t milli_delta, Int128 cost_delta);
+  void settle_cluster();
+  void occupy(JobRec& job, const Tasks& tasks, std::int64_t sign);
+  void hold_for_limits(JobRec& job, std::int64_t milli);
+  void set_timers(const JobRec& job, bool on);
+  void victim_left(JobId victim);
+
+  // ---- advance.cc ----
+  void advance(Instant now, std::vector<Decision>& out);
+  void advance_limits();
+  void advance_drains();
+  void advance_sessions();
+  std::optional<Instant> next_wakeup() const;
+
+  // ---- pass.cc ----
+  bool run_pass();
+  CycleResult run_cycle(Instant now);
+  void divide_shares();
+  /// The counted form of backfill=conservative; none when the jobs or rules need the general one.
+  std::optional<bool> run_counted_plan();
+  bool start_claims();
+  [[nodiscard]] std::int64_t room_in_limits(const JobRec& job, std::int64_t most) const;
+
+  // ---- claim.cc ----
+  [[nodiscard]] bool any_preemptible() const { return preemptible > 0; }
+  [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const;
+  /// Whether the claimant could take the candidate back at `at` if it started now.
+  [[nodiscard]] bool takeable(const JobRec& claimant, const JobRec& candidate, Instant at);
+  [[nodiscard]] std::vector<Victim> victims_for(const JobRec& claimant, Instant at) const;
+  std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at);
+  std::int64_t freeable_for(const JobRec& claimant);
+  bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const;
+
+  // ---- reserve.cc ----
+  std::optional<Reservation> reserve(const JobRec& job);
+  bool respects(const Reservation& reservation, const JobRec& candidate, const Tasks& tasks);
+  std::optional<Tasks> place_beside(const Reservation& reservation, const JobRec& candidate,
+                                    std::int64_t least, std::int64_t most);
+  void note_start(const JobRec& job, const Tasks& tasks);
+  [[nodiscard]] std::optional<Instant> leaves(const JobRec& job) const;
+  std::vector<Busy> busy_intervals() const;
+  /// The present ledger without the jobs on it.
+  Ledger idle_ledger() const;
+
+  // ---- growth.cc ----
+  bool grow_elastic();
+
+  // ---- explain.cc ----
+  Result<Verdict> explain(JobId id);
+  std::optional<Instant> estimate(JobId id);
+  /// Waiting jobs in the order of turns if none could start, up to `most`.
+  std::vector<JobId> turn_order(std::size_t most) const;
+  CountTimeline counted_timeline() const;
+
+  // ---- view.cc, snapshot.cc, invariants.cc ----
+  JobStatus job_status(const JobRec& job, Engine::Detail detail) const;
+  NodeStatus node_status(NodeIndex node) const;
+  ClusterStatus cluster_status() const;
+  std::string save() const;
+  Status load(std::string_view snapshot);
+  void rebuild();
+  std::vector<std::string> check_invariants() const;
+
+  JobRec& job(JobId id) { return state.jobs.at(id); }
+  void decide(Decision decision) { queued.push_back(std::move(decision)); }
+  [[nodiscard]] const Request& request(const JobRec& j) const {
+    return requests.at(j.shape_index);
+  }
+};
+
+struct Engine::Impl : Core {};
+
+}  // namespace rota::engine

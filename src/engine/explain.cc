@@ -1,0 +1,305 @@
+// Verdicts: every binding reason with its numbers, from the state the last pass decided on.
+#include <algorithm>
+
+#include "engine/core.h"
+#include "engine/explain.h"
+
+namespace rota::engine {
+
+namespace {
+
+Reason reason_of(ReasonCode code) {
+  Reason reason;
+  reason.code = code;
+  return reason;
+}
+
+void numbers(Reason& reason, std::int64_t need, std::int64_t free) {
+  reason.need = need;
+  reason.free = free;
+  reason.missing = std::max<std::int64_t>(0, need - free);
+}
+
+}  // namespace
+
+std::vector<JobId> Core::turn_order(std::size_t most) const {
+  std::vector<JobId> out;
+  const auto append = [&](QueueIndex queue) {
+    const auto lane = waiting.lanes().find(queue);
+    if (lane == waiting.lanes().end() || out.size() >= most) return;
+    const auto jobs = waiting.in_order(lane->second, most - out.size());
+    out.insert(out.end(), jobs.begin(), jobs.end());
+  };
+  if (state.policy.order != Order::kFair) {
+    append(0);
+    return out;
+  }
+  const JobRec* holder = state.jobs.find(state.reservation_holder);
+  const QueueIndex holder_queue = holder == nullptr ? kNone : holder->queue;
+  const auto visit = [&](const auto& self, QueueIndex q) -> void {
+    std::vector<QueueIndex> children = state.queues[q].children;
+    if (children.empty()) append(q);
+    std::sort(children.begin(), children.end(), [&](QueueIndex a, QueueIndex b) {
+      return owners.before(a, b, holder_queue);
+    });
+    for (const QueueIndex c : children) self(self, c);
+  };
+  visit(visit, 0);
+  std::stable_partition(out.begin(), out.end(),
+                        [this](JobId id) { return state.jobs.find(id)->spec.charge; });
+  return out;
+}
+
+std::optional<Instant> Core::estimate(JobId id) {
+  constexpr std::size_t kAheadCounted = 20'000;
+  constexpr std::size_t kAheadGeneral = 64;
+  const JobRec* found = state.jobs.find(id);
+  if (found == nullptr) return std::nullopt;
+  const JobRec& target = *found;
+  if (target.phase == Phase::kClaiming) {
+    Instant start = state.now;
+    for (const JobId v : target.victims) {
+      const auto at = state.jobs.find(v)->leaves_at;
+      if (at) start = std::max(start, *at);
+    }
+    return start;
+  }
+  if (!target.pending() || target.gates != 0) return std::nullopt;
+  if (reservation && reservation->job == id) return reservation->at;
+  if (const auto entry = plan.entries.find(id); plan.valid && entry != plan.entries.end()) {
+    return entry->second.at;
+  }
+  if (shares_stale) divide_shares();
+  const bool counted = requests.all_plain();
+  const auto order = turn_order(counted ? kAheadCounted : kAheadGeneral);
+  if (std::find(order.begin(), order.end(), id) == order.end()) return std::nullopt;
+  std::optional<CountTimeline> counts;
+  std::optional<Timeline> timeline;
+  if (counted) {
+    counts = counted_timeline();
+  } else {
+    timeline.emplace(idle_ledger(), busy_intervals());
+  }
+  bool first = true;
+  for (const JobId next : order) {
+    const JobRec& job = *state.jobs.find(next);
+    const bool limited = room_in_limits(job, job.tasks_min()) < job.tasks_min();
+    if (limited && next != id) continue;
+    const PlanQuery query{request(job), job.tasks_min(), job.spec.time_limit, state.now};
+    std::optional<Slot> slot;
+    if (first && any_preemptible()) {
+      if (auto held = reserve(job)) slot = Slot{held->at, held->place};
+    }
+    first = false;
+    const auto end = [&](Instant at) -> std::optional<Instant> {
+      if (!job.spec.time_limit) return std::nullopt;
+      return at + *job.spec.time_limit;
+    };
+    if (counts) {
+      const auto at = counts->earliest(query);
+      if (next == id) {
+        if (slot && (!at || slot->at < at->at)) return slot->at;
+        return at ? std::optional(at->at) : std::nullopt;
+      }
+      if (!at) continue;
+      for (const auto& [node, tasks] : at->tasks) {
+        counts->take(node, at->at, end(at->at), tasks * query.request.whole);
+      }
+      continue;
+    }
+    auto at = timeline->earliest(placer, query);
+    if (next == id) {
+      if (slot && (!at || slot->at < at->at)) return slot->at;
+      return at ? std::optional(at->at) : std::nullopt;
+    }
+    if (at) timeline->add({next, at->at, end(at->at), std::move(at->tasks)});
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+void explain_gates(const Core& core, const JobRec& job, Verdict& verdict) {
+  if ((job.gates & kGateHeld) != 0) {
+    verdict.reasons.push_back(reason_of(ReasonCode::kHeld));
+    verdict.reasons.back().waiting_helps = false;
+  }
+  if ((job.gates & kGateBegin) != 0) {
+    verdict.reasons.push_back(reason_of(ReasonCode::kBeginTime));
+    verdict.reasons.back().until = job.spec.begin;
+  }
+  if ((job.gates & kGateNever) != 0) {
+    verdict.reasons.push_back(reason_of(ReasonCode::kDependencyNever));
+    verdict.reasons.back().waiting_helps = false;
+  }
+  if ((job.gates & kGateDependency) == 0) return;
+  verdict.reasons.push_back(reason_of(ReasonCode::kDependency));
+  for (const Dependency& d : job.spec.dependencies) {
+    const JobRec* on = core.state.jobs.find(d.job);
+    if (on != nullptr && !on->final()) verdict.reasons.back().by_job = d.job;
+  }
+}
+
+void explain_limits(const Core& core, const JobRec& job, Verdict& verdict) {
+  const State& state = core.state;
+  const std::int64_t need = job.task_milli * job.tasks_min();
+  const auto add = [&](ReasonCode code, std::int64_t limit, std::int64_t held,
+                       const std::string& by) {
+    if (held + need <= limit) return;
+    Reason reason = reason_of(code);
+    reason.resource = ReasonResource::kGpu;
+    reason.limit = limit;
+    reason.by = by;
+    numbers(reason, need, std::max<std::int64_t>(0, limit - held));
+    verdict.reasons.push_back(std::move(reason));
+  };
+  const auto group = state.groups.find(job.spec.group);
+  if (group != state.groups.end() && group->second.throttle &&
+      group->second.active >= *group->second.throttle) {
+    Reason reason = reason_of(ReasonCode::kArrayLimit);
+    reason.limit = *group->second.throttle;
+    numbers(reason, 1, std::max<std::int64_t>(0, *group->second.throttle - group->second.active));
+    verdict.reasons.push_back(std::move(reason));
+  }
+  for (QueueIndex q = job.queue; q > 0; q = state.queues[q].parent) {
+    const QueueRec& queue = state.queues[q];
+    if (queue.spec.limit) {
+      add(ReasonCode::kQueueLimit, queue.spec.limit->value(), queue.held_all, queue.spec.name);
+    }
+  }
+  if (job.user != kNone && state.users[job.user].spec.limit) {
+    const UserRec& user = state.users[job.user];
+    add(ReasonCode::kUserLimit, user.spec.limit->value(), user.held, user.spec.name);
+  }
+}
+
+/// The first contract end at which the claim would go through; none: never as things are.
+std::optional<Instant> first_contract_end(Core& core, const JobRec& job) {
+  constexpr int kTries = 64;
+  std::vector<Instant> ends;
+  for (const JobId id : core.active) {
+    const JobRec& other = *core.state.jobs.find(id);
+    const auto end = other.contract_ends();
+    if (end && *end > core.state.now && core.lawful(job, other)) ends.push_back(*end);
+  }
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  int tries = 0;
+  for (const Instant at : ends) {
+    if (++tries > kTries) break;
+    Ledger future = core.ledger;
+    for (const JobId id : core.active) {
+      const JobRec& other = *core.state.jobs.find(id);
+      const auto gone = core.leaves(other);
+      if (!gone || *gone > at) continue;
+      future.give(other.held);
+      future.give(other.leaving);
+    }
+    if (core.find_claim(job, future, at)) return at;
+  }
+  return std::nullopt;
+}
+
+/// Its queue is owed what it asks for, but contracts protect those who hold it.
+void explain_quota(Core& core, const JobRec& job, Verdict& verdict) {
+  if (!job.spec.charge) return;
+  const std::int64_t need = job.task_milli * job.tasks_min();
+  bool protected_holder = false;
+  for (const JobId id : core.active) {
+    const JobRec& other = *core.state.jobs.find(id);
+    if (other.queue == job.queue || !other.spec.charge || !core.lawful(job, other)) continue;
+    const auto end = other.contract_ends();
+    const bool over = end && *end <= core.state.now;
+    if (!over && core.within_share(job, other, need)) protected_holder = true;
+  }
+  if (!protected_holder) return;
+  Reason reason = reason_of(ReasonCode::kQuotaInUse);
+  reason.by = core.state.queues[job.queue].spec.name;
+  reason.resource = ReasonResource::kGpu;
+  reason.need = need;
+  reason.until = first_contract_end(core, job);
+  verdict.reasons.push_back(std::move(reason));
+}
+
+void explain_order(Core& core, const JobRec& job, Verdict& verdict) {
+  if (core.blocked_by && *core.blocked_by != job.id) {
+    verdict.reasons.push_back(reason_of(ReasonCode::kBehind));
+    verdict.reasons.back().by_job = *core.blocked_by;
+    return;
+  }
+  JobId holder;
+  if (core.reservation) {
+    holder = core.reservation->job;
+  } else if (core.state.policy.backfill == Backfill::kConservative) {
+    for (const JobId id : core.turn_order(256)) {
+      const JobRec& other = core.job(id);
+      const bool limited = core.room_in_limits(other, other.tasks_min()) < other.tasks_min();
+      if (id == job.id) break;
+      if (limited) continue;
+      holder = id;
+      break;
+    }
+  }
+  Reason reason = reason_of(ReasonCode::kReservedFor);
+  reason.by_job = holder;
+  if (core.reservation) reason.until = core.reservation->at;
+  verdict.reasons.push_back(reason);
+  if (job.spec.time_limit) return;
+  reason.code = ReasonCode::kNoTimeLimit;
+  verdict.reasons.push_back(std::move(reason));
+}
+
+}  // namespace
+
+Result<Verdict> Core::explain(JobId id) {
+  const JobRec* found = state.jobs.find(id);
+  if (found == nullptr) {
+    return Error{ErrorCode::kNotFound, "job " + std::to_string(id.value()) + " is not known", {}};
+  }
+  const JobRec& job = *found;
+  Verdict verdict;
+  verdict.job = id;
+  verdict.state = job_status(job, Engine::Detail::kBrief).state;
+  verdict.evicted_by = job.evicted_by;
+  verdict.evicted_cause = job.evicted_cause;
+  verdict.tie_rule = job.tie_rule;
+  verdict.end_cause = job.end_cause;
+  if (job.final()) {
+    if (job.end_cause == "dependency_never") {
+      verdict.reasons.push_back(reason_of(ReasonCode::kDependencyNever));
+    } else if (job.end_cause == "infeasible") {
+      explain_infeasible(*this, job, verdict);
+    }
+    return verdict;
+  }
+  if (!job.pending() && job.phase != Phase::kClaiming) return verdict;
+  if (shares_stale) divide_shares();
+  explain_gates(*this, job, verdict);
+  if ((job.gates & kGateInfeasible) != 0) explain_infeasible(*this, job, verdict);
+  if (job.gates != 0) return verdict;
+  if (job.phase == Phase::kClaiming) {
+    Reason reason = reason_of(ReasonCode::kInsufficientFree);
+    reason.resource = ReasonResource::kGpu;
+    numbers(reason, milli_of(job.held), 0);
+    reason.until = estimate(id);
+    if (!job.victims.empty()) reason.by_job = job.victims.front();
+    verdict.reasons.push_back(std::move(reason));
+    verdict.estimate = estimate(id);
+    return verdict;
+  }
+  explain_limits(*this, job, verdict);
+  const bool limited = !verdict.reasons.empty();
+  const auto place = placer.place_most(ledger, request(job), job.tasks_min(), job.tasks_min());
+  if (!place) {
+    explain_shortage(*this, job, verdict);
+    explain_quota(*this, job, verdict);
+    explain_elsewhere(*this, job, verdict);
+  } else if (!limited) {
+    explain_order(*this, job, verdict);
+  }
+  verdict.ahead = waiting.ahead(job);
+  verdict.estimate = estimate(id);
+  return verdict;
+}
+
+}  // namespace rota::engine

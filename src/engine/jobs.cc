@@ -1,0 +1,574 @@
+// The life of a job: created, gated, claimed, started, stopped, ended, requeued, finished.
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/core.h"
+
+namespace rota::engine {
+
+namespace {
+
+Int128 cost_of(const State& state, const Tasks& tasks) {
+  Int128 sum = 0;
+  for (const TaskAlloc& task : tasks) {
+    sum += static_cast<Int128>(state.nodes[task.node].spec.cost.value()) * task.milli();
+  }
+  return sum;
+}
+
+std::vector<std::int32_t> nodes_of(const Tasks& tasks) {
+  std::vector<std::int32_t> nodes;
+  for (const TaskAlloc& task : tasks) nodes.push_back(task.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+bool is_eviction(StopCause cause) {
+  return cause == StopCause::kPreempted || cause == StopCause::kDrain ||
+         cause == StopCause::kQuarantine;
+}
+
+}  // namespace
+
+JobRec& Core::create_job(JobId id, const JobSpec& spec) {
+  JobRec& job = state.jobs.add(id);
+  job.spec = spec;
+  job.submitted = state.now;
+  job.queue = owners.find(spec.queue);
+  job.user = spec.user.empty() ? kNone : user_of(spec.user);
+  set_shape(job, spec.shape);
+  if (spec.group.valid()) state.groups[spec.group].members.push_back(id);
+  for (const Dependency& d : spec.dependencies) {
+    if (d.job.valid()) dependents[d.job].push_back(id);
+    if (d.group.valid()) group_dependents[d.group].push_back(id);
+  }
+  return job;
+}
+
+void Core::set_shape(JobRec& job, const JobShape& shape) {
+  job.shape = shape;
+  const auto known = static_cast<ShapeIndex>(requests.size());
+  job.shape_index = requests.intern(shape);
+  if (job.shape_index == known) requests.compile(known, state, topology, ledger);
+  job.task_milli = requests.at(job.shape_index).milli;
+}
+
+void Core::count_pending(const JobRec& job, std::int64_t sign) {
+  for (const QueueIndex q : owners.path(job.queue)) state.queues[q].pending += sign;
+  if (job.user != kNone) state.users[job.user].pending += sign;
+}
+
+void Core::set_gate(JobRec& job, Gate gate, bool closed) {
+  const std::uint8_t before = job.gates;
+  const auto after = static_cast<std::uint8_t>(closed ? before | gate : before & ~gate);
+  if (after == before) return;
+  if (before == 0 && job.pending()) {
+    waiting.erase(job);
+    plan.invalidate();
+    shares_stale = true;
+  }
+  job.gates = after;
+  if (after == 0 && job.pending()) {
+    waiting.insert(job);
+    plan.unplanned.insert(job.id);
+    shares_stale = true;
+  }
+}
+
+void Core::refresh_dependencies(JobRec& job) {
+  bool waits = false;
+  bool never = false;
+  for (const Dependency& d : job.spec.dependencies) {
+    bool met = false;
+    bool dead = false;
+    if (d.group.valid()) {
+      const auto found = state.groups.find(d.group);
+      if (found == state.groups.end()) continue;  // forgotten: it was met long ago
+      const GroupRec& group = found->second;
+      switch (d.kind) {
+        case DependencyKind::kAfter:
+          met = group.started == group.size;
+          dead = group.never_started > 0;
+          break;
+        case DependencyKind::kAfterOk:
+          met = group.done == group.size;
+          dead = group.ended > group.done;
+          break;
+        case DependencyKind::kAfterAny: met = group.ended == group.size; break;
+      }
+    } else {
+      const JobRec* on = state.jobs.find(d.job);
+      if (on == nullptr) continue;
+      switch (d.kind) {
+        case DependencyKind::kAfter:
+          met = on->first_started.has_value();
+          dead = on->final() && !met;
+          break;
+        case DependencyKind::kAfterOk:
+          met = on->final() && on->final_state == JobState::kDone;
+          dead = on->final() && !met;
+          break;
+        case DependencyKind::kAfterAny: met = on->final(); break;
+      }
+    }
+    waits = waits || !met;
+    never = never || dead;
+  }
+  if (never && state.policy.dependency_never == DependencyNever::kCancel) {
+    finish(job, JobState::kCancelled, "dependency_never");
+    return;
+  }
+  set_gate(job, kGateNever, never);
+  set_gate(job, kGateDependency, waits && !never);
+}
+
+void Core::wake_dependents(const JobRec& job) {
+  const auto wake = [this](const std::vector<JobId>& ids) {
+    for (const JobId id : ids) {
+      JobRec* dependent = state.jobs.find(id);
+      if (dependent != nullptr && dependent->pending()) refresh_dependencies(*dependent);
+    }
+  };
+  // Copies: finishing a dependent wakes its own dependents, which may add to these maps.
+  if (const auto found = dependents.find(job.id); found != dependents.end()) {
+    wake(std::vector<JobId>(found->second));
+  }
+  if (const auto found = group_dependents.find(job.spec.group);
+      job.spec.group.valid() && found != group_dependents.end()) {
+    wake(std::vector<JobId>(found->second));
+  }
+}
+
+void Core::settle_account(JobRec& job) {
+  Account& a = job.account;
+  const Int128 passed = (state.now - a.since).ns();
+  a.since = state.now;
+  if (passed <= 0 || a.milli == 0) return;
+  const Int128 held = passed * a.milli;
+  a.gpu_time += held;
+  a.cost += passed * a.cost_rate;
+  if (a.busy_per_mille < 0) return;
+  a.gpu_time_busy += held * a.busy_per_mille / 1000;
+  a.gpu_time_idle += held * (1000 - a.busy_per_mille) / 1000;
+  state.cluster.gpu_time_busy += held * a.busy_per_mille / 1000;
+}
+
+void Core::set_account(JobRec& job, std::int64_t milli_delta, Int128 cost_delta) {
+  settle_account(job);
+  job.account.milli += milli_delta;
+  job.account.cost_rate += cost_delta;
+  owners.use(job.queue, state.now, milli_delta, job.spec.charge);
+  if (job.user != kNone) {
+    UserRec& user = state.users[job.user];
+    user.gpu_time += static_cast<Int128>((state.now - user.since).ns()) * user.milli;
+    user.since = state.now;
+    user.milli += milli_delta;
+  }
+  settle_cluster();
+  state.cluster.milli += milli_delta;
+  state.cluster.cost_rate_held += cost_delta;
+}
+
+void Core::settle_cluster() {
+  ClusterRec& c = state.cluster;
+  const Int128 passed = (state.now - c.since).ns();
+  c.since = state.now;
+  if (passed <= 0) return;
+  c.gpu_time += passed * c.milli;
+  c.gpu_time_healthy += passed * c.healthy * 1000;
+  c.cost += passed * c.cost_rate;
+  c.cost_held += passed * c.cost_rate_held;
+}
+
+void Core::occupy(JobRec& job, const Tasks& tasks, std::int64_t sign) {
+  set_account(job, sign * milli_of(tasks), cost_of(state, tasks) * sign);
+}
+
+void Core::hold_for_limits(JobRec& job, std::int64_t milli) {
+  owners.hold(job.queue, milli, job.spec.charge);
+  if (job.user != kNone) state.users[job.user].held += milli;
+  shares_stale = true;
+}
+
+void Core::set_timers(const JobRec& job, bool on) {
+  const auto set = [&](TimerSet& timers, const std::optional<Instant>& at) {
+    if (!at) return;
+    if (on) {
+      timers.insert({*at, job.id});
+    } else {
+      timers.erase({*at, job.id});
+    }
+  };
+  set(limit_timers, job.limit_ends());
+  set(contract_timers, job.contract_ends());
+}
+
+void Core::make_claim(JobRec& job, Claim claim) {
+  waiting.erase(job);
+  count_pending(job, -1);
+  const Duration grace = state.policy.grace;
+  for (Victim& v : claim.victims) {
+    JobRec& victim = this->job(v.job);
+    victim.tie_rule = claim.tie_rule;
+    if (v.whole) {
+      ledger.give(victim.held);
+      hold_for_limits(victim, -v.milli);
+      order_stop(victim, StopCause::kPreempted, job.id, grace);
+    } else {
+      order_shrink(victim, v.tasks, StopCause::kPreempted, job.id, grace);
+    }
+    job.victims.push_back(v.job);
+  }
+  ledger.take(claim.tasks);
+  // What the victims held beyond the claim stays theirs until they are gone.
+  for (const Victim& v : claim.victims) {
+    JobRec& victim = this->job(v.job);
+    Tasks rest;
+    const Tasks& leaving = v.whole ? victim.held : v.tasks;
+    for (const TaskAlloc& task : leaving) rest.push_back(ledger.take_rest(task));
+    if (v.whole) {
+      victim.held = std::move(rest);
+    } else {
+      victim.leaving.insert(victim.leaving.end(), rest.begin(), rest.end());
+    }
+  }
+  job.phase = Phase::kClaiming;
+  job.held = std::move(claim.tasks);
+  hold_for_limits(job, milli_of(job.held));
+  if (job.spec.group.valid()) ++state.groups[job.spec.group].active;
+  active.insert(job.id);
+  claiming.insert(job.id);
+  plan.invalidate();
+  reservation.reset();
+}
+
+void Core::drop_claim(JobRec& job) {
+  ledger.give(job.held);
+  hold_for_limits(job, -milli_of(job.held));
+  job.held.clear();
+  job.victims.clear();
+  if (job.spec.group.valid()) --state.groups[job.spec.group].active;
+  active.erase(job.id);
+  claiming.erase(job.id);
+  job.phase = Phase::kPending;
+  count_pending(job, 1);
+  if (job.gates == 0) waiting.insert(job);
+  plan.invalidate();
+}
+
+void Core::order_start(JobRec& job, Tasks tasks) {
+  const bool claimed = job.phase == Phase::kClaiming;
+  if (!claimed) {
+    waiting.erase(job);
+    count_pending(job, -1);
+    ledger.take(tasks);
+    job.held = std::move(tasks);
+    hold_for_limits(job, milli_of(job.held));
+    if (job.spec.group.valid()) ++state.groups[job.spec.group].active;
+    active.insert(job.id);
+  }
+  claiming.erase(job.id);
+  job.victims.clear();
+  job.alloc = job.held;
+  job.phase = Phase::kStarting;
+  job.stop_ordered = false;
+  job.leaves_at.reset();
+  ++job.attempts;
+  occupy(job, job.alloc, 1);
+  for (const std::int32_t n : nodes_of(job.alloc)) {
+    change_node(n, [](NodeRec& node) { ++node.running; });
+  }
+  for (const QueueIndex q : owners.path(job.queue)) ++state.queues[q].running;
+  if (job.user != kNone) ++state.users[job.user].running;
+  if (job.shape.min_tasks > 0) elastic.insert(job.id);
+  if (job.spec.min_runtime || job.shape.min_tasks > 0) ++preemptible;
+  AttemptRec attempt;
+  attempt.number = job.attempts;
+  attempt.ordered = state.now;
+  attempt.nodes = nodes_of(job.alloc);
+  job.history.push_back(std::move(attempt));
+  StartAttempt start{job.id, job.attempts, {}};
+  for (const TaskAlloc& t : job.alloc) {
+    start.allocation.tasks.push_back(
+        {t.rank, state.nodes[t.node].spec.name, t.devices, t.cpus, Bytes(t.memory)});
+  }
+  decide(std::move(start));
+}
+
+void Core::started(JobRec& job) {
+  if (job.phase == Phase::kStarting) job.phase = Phase::kRunning;
+  if (!job.history.empty()) job.history.back().started = state.now;
+  job.started = state.now;
+  job.launch_failures = 0;
+  set_timers(job, true);
+  if (job.spec.interactive) {
+    interactive.insert(job.id);
+    job.account.busy_per_mille = -1;
+    job.idle_since.reset();
+    job.warned_at.reset();
+  }
+  if (!job.first_started) {
+    job.first_started = state.now;
+    if (job.spec.group.valid()) ++state.groups[job.spec.group].started;
+    wake_dependents(job);
+  }
+}
+
+void Core::order_stop(JobRec& job, StopCause cause, JobId by, Duration grace) {
+  job.stop_ordered = true;
+  job.stop_cause = cause;
+  job.stop_by = by;
+  job.leaves_at = state.now + grace;
+  job.phase = Phase::kStopping;
+  plan.invalidate();
+  reservation.reset();
+  decide(StopAttempt{job.id, job.attempts, cause, by, grace});
+}
+
+void Core::order_shrink(JobRec& job, const Tasks& tasks, StopCause cause, JobId by,
+                                Duration grace) {
+  std::vector<std::int64_t> ranks;
+  for (const TaskAlloc& gone : tasks) {
+    ranks.push_back(gone.rank);
+    ledger.give(gone);
+    std::erase_if(job.held, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
+    job.leaving_alloc.push_back(gone);
+  }
+  hold_for_limits(job, -milli_of(tasks));
+  job.leaves_at = state.now + grace;
+  plan.invalidate();
+  reservation.reset();
+  decide(StopTasks{job.id, job.attempts, std::move(ranks), cause, by, grace});
+}
+
+void Core::release_leaving(JobRec& job) {
+  ledger.give(job.leaving);
+  job.leaving.clear();
+  occupy(job, job.leaving_alloc, -1);
+  for (const TaskAlloc& gone : job.leaving_alloc) {
+    std::erase_if(job.alloc, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
+    const bool still_there =
+        std::any_of(job.alloc.begin(), job.alloc.end(),
+                    [&](const TaskAlloc& t) { return t.node == gone.node; });
+    if (!still_there) change_node(gone.node, [](NodeRec& node) { --node.running; });
+  }
+  job.leaving_alloc.clear();
+  victim_left(job.id);
+}
+
+void Core::release(JobRec& job) {
+  // A preempted job left the counts for limits when its place was claimed.
+  const bool counted = !(job.stop_ordered && job.stop_cause == StopCause::kPreempted);
+  Tasks counted_tasks = job.alloc;
+  for (const TaskAlloc& gone : job.leaving_alloc) {
+    std::erase_if(counted_tasks, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
+  }
+  if (counted) hold_for_limits(job, -milli_of(counted_tasks));
+  ledger.give(job.held);
+  ledger.give(job.leaving);
+  occupy(job, job.alloc, -1);
+  set_timers(job, false);
+  for (const std::int32_t n : nodes_of(job.alloc)) {
+    change_node(n, [](NodeRec& node) { --node.running; });
+  }
+  for (const QueueIndex q : owners.path(job.queue)) --state.queues[q].running;
+  if (job.user != kNone) --state.users[job.user].running;
+  if (job.spec.group.valid()) --state.groups[job.spec.group].active;
+  job.held.clear();
+  job.leaving.clear();
+  job.leaving_alloc.clear();
+  active.erase(job.id);
+  interactive.erase(job.id);
+  elastic.erase(job.id);
+  if (job.spec.min_runtime || job.shape.min_tasks > 0) --preemptible;
+  job.leaves_at.reset();
+  shares_stale = true;
+  victim_left(job.id);
+}
+
+void Core::victim_left(JobId victim) {
+  for (const JobId id : claiming) std::erase(this->job(id).victims, victim);
+}
+
+void Core::lose_work(JobRec& job) {
+  const auto from = job.attempt_started();
+  if (!from) return;
+  Duration lost = state.now - *from;
+  if (job.spec.checkpoint && job.spec.checkpoint->ns() > 0) {
+    lost = Duration(lost.ns() % job.spec.checkpoint->ns());
+  }
+  const Int128 gpu_time = static_cast<Int128>(lost.ns()) * job.account.milli;
+  job.lost += lost;
+  job.account.gpu_time_lost += gpu_time;
+  for (QueueIndex q = job.queue; q != kNone; q = state.queues[q].parent) {
+    state.queues[q].gpu_time_lost += gpu_time;
+  }
+  state.cluster.gpu_time_lost += gpu_time;
+}
+
+void Core::ended(JobRec& job, const AttemptEnded& end) {
+  const bool on_time = job.limit_ends() && *job.limit_ends() == state.now;
+  if (!on_time || end.kind != EndKind::kExited) {
+    plan.invalidate();
+    reservation.reset();
+  }
+  const bool stopped = end.kind == EndKind::kStopped && job.stop_ordered;
+  AttemptRec& attempt = job.history.back();
+  attempt.ended = state.now;
+  attempt.exit_code = end.exit_code;
+  attempt.signal = end.signal;
+  attempt.detail = end.detail;
+  attempt.cause = stopped ? name_of(job.stop_cause) : name_of(end.kind);
+  if (stopped) attempt.by = job.stop_by;
+  job.exit_code = end.exit_code;
+  job.signal = end.signal;
+  settle_account(job);
+  const bool lost = (stopped && job.stop_cause != StopCause::kTimeLimit &&
+                     job.stop_cause != StopCause::kCancelled &&
+                     job.stop_cause != StopCause::kSessionIdle) ||
+                    end.kind == EndKind::kLost || (end.kind == EndKind::kStopped && !stopped) ||
+                    (end.kind == EndKind::kExited && (end.exit_code != 0 || end.signal != 0));
+  if (lost) lose_work(job);
+  release(job);
+  if (end.kind == EndKind::kExited && end.exit_code == 0 && end.signal == 0) {
+    for (const TaskAlloc& task : job.alloc) state.nodes[task.node].failures.clear();
+    finish(job, JobState::kDone, "exited");
+  } else if (end.kind == EndKind::kExited || end.kind == EndKind::kLaunchFailed) {
+    failed(job, end);
+  } else if (!stopped) {
+    requeue(job, std::string(name_of(EndKind::kLost)));
+  } else if (job.stop_cause == StopCause::kTimeLimit) {
+    finish(job, JobState::kTimeout, "time_limit");
+  } else if (job.stop_cause == StopCause::kCancelled ||
+             job.stop_cause == StopCause::kSessionIdle) {
+    finish(job, JobState::kCancelled, std::string(name_of(job.stop_cause)));
+  } else if (job.stop_cause == StopCause::kAppFault) {
+    AttemptEnded fault = end;
+    fault.exit_code = fault.exit_code == 0 ? 1 : fault.exit_code;
+    job.exit_code = fault.exit_code;
+    fault.kind = EndKind::kExited;
+    failed(job, fault);
+  } else {
+    if (is_eviction(job.stop_cause)) evicted(job);
+    requeue(job, std::string(name_of(job.stop_cause)));
+  }
+}
+
+void Core::evicted(JobRec& job) {
+  ++job.evictions;
+  ++state.cluster.evictions;
+  for (const QueueIndex q : owners.path(job.queue)) ++state.queues[q].evictions;
+  job.evicted_at = state.now;
+  job.evicted_by = job.stop_by;
+  job.evicted_cause = std::string(name_of(job.stop_cause));
+}
+
+void Core::failed(JobRec& job, const AttemptEnded& end) {
+  constexpr std::int64_t kLaunchTries = 3;
+  const auto named = node_by_name.find(end.node);
+  NodeIndex node = named == node_by_name.end() ? kNone : named->second;
+  if (node == kNone && job.alloc.size() == 1) node = job.alloc.front().node;
+  if (node != kNone) note_node_failure(job, node);
+  const bool launch = end.kind == EndKind::kLaunchFailed;
+  const std::int64_t retries = job.spec.retries.value_or(state.policy.retries);
+  const bool again =
+      launch ? ++job.launch_failures < kLaunchTries : ++job.failures <= retries;
+  if (!again) {
+    finish(job, JobState::kFailed, launch ? "launch_failed" : "exited");
+    return;
+  }
+  if (node != kNone && state.policy.retry_on == RetryOn::kElsewhere &&
+      (!launch || state.nodes.size() > 1)) {
+    JobShape shape = job.shape;
+    const std::string& name = state.nodes[node].spec.name;
+    if (std::find(shape.exclude.begin(), shape.exclude.end(), name) == shape.exclude.end()) {
+      shape.exclude.push_back(name);
+      set_shape(job, shape);
+    }
+  }
+  requeue(job, launch ? "launch_failed" : "failed");
+}
+
+void Core::note_node_failure(JobRec& job, NodeIndex node) {
+  NodeRec& rec = state.nodes[node];
+  rec.failures.push_back(job.id);
+  const auto& after = state.policy.quarantine_after;
+  if (!after || std::ssize(rec.failures) < *after || rec.quarantine) return;
+  change_node(node, [](NodeRec& n) {
+    n.quarantine = true;
+    n.reason = "failures in a row";
+  });
+  decide(NodeChanged{rec.spec.name, rec.state(), rec.failures});
+}
+
+void Core::requeue(JobRec& job, std::string cause) {
+  if (!job.spec.requeue && cause != "failed") {
+    finish(job, JobState::kCancelled, std::move(cause));
+    return;
+  }
+  job.phase = Phase::kPending;
+  job.alloc.clear();
+  job.stop_ordered = false;
+  count_pending(job, 1);
+  decide(JobChanged{job.id, JobState::kPending, std::move(cause)});
+  if (job.gates == 0) {
+    waiting.insert(job);
+    plan.unplanned.insert(job.id);
+  }
+  shares_stale = true;
+  refresh_infeasible(job);
+}
+
+void Core::finish(JobRec& job, JobState final_state, std::string cause) {
+  if (job.pending()) {
+    if (job.gates == 0) {
+      waiting.erase(job);
+      plan.invalidate();
+    }
+    count_pending(job, -1);
+    infeasible.erase(job.id);
+    if (job.spec.begin) begin_timers.erase({*job.spec.begin, job.id});
+    shares_stale = true;
+  }
+  job.phase = Phase::kFinal;
+  job.final_state = final_state;
+  job.ended = state.now;
+  job.end_cause = cause;
+  job.stop_ordered = false;
+  if (job.spec.group.valid()) {
+    GroupRec& group = state.groups[job.spec.group];
+    ++group.ended;
+    if (final_state == JobState::kDone) ++group.done;
+    if (!job.first_started) ++group.never_started;
+  }
+  decide(JobChanged{job.id, final_state, std::move(cause)});
+  wake_dependents(job);
+}
+
+void Core::restart(JobRec& job) {
+  if (job.spec.group.valid()) {
+    GroupRec& group = state.groups[job.spec.group];
+    --group.ended;
+    if (job.final_state == JobState::kDone) --group.done;
+    if (!job.first_started) --group.never_started;
+  }
+  job.phase = Phase::kPending;
+  job.ended.reset();
+  job.end_cause.clear();
+  job.alloc.clear();
+  job.failures = 0;
+  job.launch_failures = 0;
+  job.submitted = state.now;
+  job.gates = 0;
+  set_shape(job, job.spec.shape);
+  count_pending(job, 1);
+  waiting.insert(job);
+  plan.unplanned.insert(job.id);
+  shares_stale = true;
+  decide(JobChanged{job.id, JobState::kPending, "requeued"});
+  refresh_infeasible(job);
+  refresh_dependencies(job);
+}
+
+}  // namespace rota::engine

@@ -1,0 +1,239 @@
+#include "engine/ledger.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace rota::engine {
+
+namespace {
+
+bool is_whole(const DeviceShare& share) {
+  return share.slots == 0 && share.mig_start < 0 && share.gpus == kWholeGpu;
+}
+
+std::uint8_t mig_mask(const DeviceShare& share) {
+  return static_cast<std::uint8_t>(((1U << share.mig_size) - 1U) << share.mig_start);
+}
+
+void take_share(DeviceCap& device, const DeviceShare& share) {
+  ++device.holders;
+  if (is_whole(share)) {
+    ROTA_CHECK(device.mode == DeviceMode::kUnused);
+    device.mode = DeviceMode::kWhole;
+    device.milli_free = 0;
+  } else if (share.mig_start >= 0) {
+    ROTA_CHECK((device.mig_used & mig_mask(share)) == 0);
+    device.mode = DeviceMode::kMig;
+    device.mig_used |= mig_mask(share);
+    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
+  } else if (share.slots > 0) {
+    device.mode = DeviceMode::kSlots;
+    device.slots_free = static_cast<std::int16_t>(device.slots_free - share.slots);
+    ROTA_CHECK(device.slots_free >= 0);
+    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
+  } else {
+    device.mode = DeviceMode::kFraction;
+    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
+  }
+  device.memory_free -= share.memory.value();
+  ROTA_CHECK(device.milli_free >= 0 && device.memory_free >= 0);
+}
+
+void give_share(DeviceCap& device, const DeviceShare& share) {
+  --device.holders;
+  ROTA_CHECK(device.holders >= 0);
+  device.milli_free += static_cast<std::int32_t>(share.gpus.value());
+  device.memory_free += share.memory.value();
+  if (share.mig_start >= 0) device.mig_used &= static_cast<std::uint8_t>(~mig_mask(share));
+  device.slots_free = static_cast<std::int16_t>(device.slots_free + share.slots);
+  if (device.holders == 0) device.mode = DeviceMode::kUnused;
+}
+
+}  // namespace
+
+std::int64_t TaskAlloc::milli() const {
+  std::int64_t sum = 0;
+  for (const DeviceShare& share : devices) sum += share.gpus.value();
+  return sum;
+}
+
+std::int64_t milli_of(const Tasks& tasks) {
+  std::int64_t sum = 0;
+  for (const TaskAlloc& task : tasks) sum += task.milli();
+  return sum;
+}
+
+std::int32_t DeviceCap::part_free() const {
+  if (out != 0) return 0;
+  if (mode == DeviceMode::kSlots) {
+    return static_cast<std::int32_t>(std::int64_t{1000} * slots_free / slots_total);
+  }
+  return milli_free;
+}
+
+std::int32_t Ledger::add_node(NodeCap node) {
+  ROTA_CHECK(open_marks_ == 0);
+  node.free = NodeFree{};
+  node.free.cpus = node.cpus_total;
+  node.free.cpus_for_cpu_jobs = std::max<std::int64_t>(0, node.cpus_total - node.cpus_reserved);
+  node.free.memory = node.memory_total;
+  for (const DeviceCap& device : node.devices) {
+    node.free.milli += device.part_free();
+    node.free.whole += device.whole_free() ? 1 : 0;
+  }
+  if (node.open) milli_free_open_ += node.free.milli;
+  nodes_.push_back(std::move(node));
+  return static_cast<std::int32_t>(nodes_.size()) - 1;
+}
+
+void Ledger::remember(std::int32_t node) {
+  if (open_marks_ > 0) undo_.push_back({node, -1, {}, nodes_[node].free});
+}
+
+void Ledger::remember(std::int32_t node, std::int32_t device) {
+  if (open_marks_ > 0) undo_.push_back({node, device, nodes_[node].devices[device], {}});
+}
+
+DeviceCap& Ledger::open_device(std::int32_t node, std::int32_t device) {
+  remember(node, device);
+  NodeCap& cap = nodes_[node];
+  DeviceCap& d = cap.devices[device];
+  cap.free.milli -= d.part_free();
+  cap.free.whole -= d.whole_free() ? 1 : 0;
+  return d;
+}
+
+void Ledger::close_device(std::int32_t node, const DeviceCap& device) {
+  NodeCap& cap = nodes_[node];
+  cap.free.milli += device.part_free();
+  cap.free.whole += device.whole_free() ? 1 : 0;
+}
+
+void Ledger::take(const TaskAlloc& task) {
+  remember(task.node);
+  NodeCap& node = nodes_[task.node];
+  const std::int64_t before = node.free.milli;
+  for (const DeviceShare& share : task.devices) {
+    DeviceCap& device = open_device(task.node, share.device);
+    take_share(device, share);
+    close_device(task.node, device);
+  }
+  node.free.cpus -= task.cpus;
+  if (task.devices.empty()) node.free.cpus_for_cpu_jobs -= task.cpus;
+  node.free.memory -= task.memory;
+  node.free.tasks += 1;
+  if (node.open) milli_free_open_ += node.free.milli - before;
+}
+
+void Ledger::give(const TaskAlloc& task) {
+  remember(task.node);
+  NodeCap& node = nodes_[task.node];
+  const std::int64_t before = node.free.milli;
+  for (const DeviceShare& share : task.devices) {
+    DeviceCap& device = open_device(task.node, share.device);
+    give_share(device, share);
+    close_device(task.node, device);
+  }
+  node.free.cpus += task.cpus;
+  if (task.devices.empty()) node.free.cpus_for_cpu_jobs += task.cpus;
+  node.free.memory += task.memory;
+  node.free.tasks -= 1;
+  if (node.open) milli_free_open_ += node.free.milli - before;
+}
+
+bool Ledger::can_take(const Tasks& tasks) {
+  const Mark mark = checkpoint();
+  bool ok = true;
+  for (const TaskAlloc& task : tasks) {
+    const TaskAlloc rest = take_rest(task);
+    ok = ok && rest == task;
+  }
+  rollback(mark);
+  return ok;
+}
+
+TaskAlloc Ledger::take_rest(const TaskAlloc& wanted) {
+  TaskAlloc rest = wanted;
+  rest.devices.clear();
+  const NodeCap& node = nodes_[wanted.node];
+  for (const DeviceShare& share : wanted.devices) {
+    const DeviceCap& device = node.devices[share.device];
+    if (is_whole(share)) {
+      if (device.mode == DeviceMode::kUnused) rest.devices.push_back(share);
+      continue;
+    }
+    DeviceShare part = share;
+    if (share.mig_start >= 0) {
+      if ((device.mig_used & mig_mask(share)) != 0 || device.mode == DeviceMode::kWhole) continue;
+    } else if (share.slots > 0) {
+      if (device.mode == DeviceMode::kWhole || device.mode == DeviceMode::kFraction) continue;
+      part.slots = std::min<std::int32_t>(share.slots, device.slots_free);
+      if (part.slots == 0) continue;
+      part.gpus = MilliGpu(share.gpus.value() * part.slots / share.slots);
+    } else {
+      if (device.mode == DeviceMode::kWhole || device.mode == DeviceMode::kSlots) continue;
+      part.gpus = MilliGpu(std::min<std::int64_t>(share.gpus.value(), device.milli_free));
+      part.memory = Bytes(std::min(share.memory.value(), device.memory_free));
+      if (part.gpus.value() == 0 && part.memory.value() == 0) continue;
+    }
+    rest.devices.push_back(part);
+  }
+  rest.cpus = std::min(wanted.cpus, node.free.cpus);
+  rest.memory = std::min(wanted.memory, node.free.memory);
+  take(rest);
+  return rest;
+}
+
+void Ledger::set_open(std::int32_t node, bool open) {
+  NodeCap& cap = nodes_[node];
+  if (cap.open == open) return;
+  cap.open = open;
+  milli_free_open_ += open ? cap.free.milli : -cap.free.milli;
+}
+
+void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) {
+  ROTA_CHECK(open_marks_ == 0);
+  const std::int64_t before = nodes_[node].free.milli;
+  DeviceCap& d = open_device(node, device);
+  d.out = bits;
+  close_device(node, d);
+  if (nodes_[node].open) milli_free_open_ += nodes_[node].free.milli - before;
+}
+
+void Ledger::set_reserved(std::int32_t node, std::int64_t cpus) {
+  NodeCap& cap = nodes_[node];
+  const std::int64_t before = std::max<std::int64_t>(0, cap.cpus_total - cap.cpus_reserved);
+  const std::int64_t after = std::max<std::int64_t>(0, cap.cpus_total - cpus);
+  cap.cpus_reserved = cpus;
+  cap.free.cpus_for_cpu_jobs += after - before;
+}
+
+Ledger::Mark Ledger::checkpoint() {
+  ++open_marks_;
+  return undo_.size();
+}
+
+void Ledger::rollback(Mark mark) {
+  ROTA_CHECK(open_marks_ > 0 && mark <= undo_.size());
+  while (undo_.size() > mark) {
+    const Undo& undo = undo_.back();
+    NodeCap& node = nodes_[undo.node];
+    if (undo.device >= 0) {
+      node.devices[undo.device] = undo.device_before;
+    } else {
+      if (node.open) milli_free_open_ += undo.free_before.milli - node.free.milli;
+      node.free = undo.free_before;
+    }
+    undo_.pop_back();
+  }
+  --open_marks_;
+}
+
+void Ledger::commit(Mark mark) {
+  ROTA_CHECK(open_marks_ > 0 && mark <= undo_.size());
+  --open_marks_;
+  if (open_marks_ == 0) undo_.clear();
+}
+
+}  // namespace rota::engine

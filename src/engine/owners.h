@@ -1,0 +1,69 @@
+// The tree of queues: who holds what, who is owed what, whose turn it is.
+//
+// Fair share: quota up to demand, then one GPU at a time to the queue with the smallest share/weight
+// that wants more; with history the queue with the least use/weight takes all it wants first. A
+// parent's share is divided among its children in the same way. All comparisons cross-multiply.
+// Cost: shares O(queues + GPUs log queues), kept until something they depend on changes.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/state.h"
+
+namespace rota::engine {
+
+/// What the jobs that wait to run would hold, by leaf queue, in milli-GPU (charged ones only).
+using Demand = std::vector<std::int64_t>;
+
+class Owners {
+ public:
+  explicit Owners(State& state) : state_(state) {}
+
+  [[nodiscard]] QueueIndex find(std::string_view name) const;  // kNone: unknown
+  [[nodiscard]] bool is_leaf(QueueIndex queue) const;
+  /// Queue and its ancestors without the root, from the leaf up.
+  [[nodiscard]] std::vector<QueueIndex> path(QueueIndex queue) const;
+
+  /// Counts for shares and limits (claims included, victims not), along the path to the root.
+  void hold(QueueIndex queue, std::int64_t milli, bool charged);
+  /// Physical holding changes by `milli` at `now`: integrals and usage along the path.
+  void use(QueueIndex queue, Instant now, std::int64_t milli, bool charged);
+  /// Brings the integrals of all queues up to `now`.
+  void settle(Instant now);
+
+  /// Recomputes demand, shares and owed rates at `now` from what waits in each leaf.
+  void divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy);
+  [[nodiscard]] std::int64_t fair_share(QueueIndex queue) const { return share_[queue]; }
+  [[nodiscard]] std::int64_t quota_share(QueueIndex queue) const { return quota_share_[queue]; }
+  [[nodiscard]] std::int64_t demand(QueueIndex queue) const { return demand_[queue]; }
+  /// The share that reclaim goes by, in milli-GPU.
+  [[nodiscard]] std::int64_t reclaim_share_milli(QueueIndex queue) const;
+  [[nodiscard]] Int128 use_now(QueueIndex queue) const { return use_[queue]; }
+
+  /// True when the turn goes to `a` before its sibling `b`.
+  [[nodiscard]] bool before(QueueIndex a, QueueIndex b, QueueIndex holder) const;
+  /// Orders two queues by how far they are over their share, per weight, as victims: greater is
+  /// taken first. Compared where their branches meet.
+  [[nodiscard]] std::strong_ordering excess(QueueIndex a, QueueIndex b) const;
+  [[nodiscard]] bool contains(QueueIndex ancestor, QueueIndex queue) const;
+  /// The first limit on the path that `milli` more would pass; kNone: none.
+  [[nodiscard]] QueueIndex limit_hit(QueueIndex queue, std::int64_t milli) const;
+
+ private:
+  void divide_children(QueueIndex parent);
+  void divide_by_quota(const std::vector<QueueIndex>& children, std::int64_t capacity,
+                       std::vector<std::int64_t>& share) const;
+  void divide_rest(const std::vector<QueueIndex>& children, std::int64_t capacity);
+  void settle_queue(QueueRec& queue, Instant now);
+
+  State& state_;
+  std::vector<std::int64_t> demand_;       // whole GPUs
+  std::vector<std::int64_t> share_;        // whole GPUs
+  std::vector<std::int64_t> quota_share_;  // whole GPUs
+  std::vector<Int128> use_;
+};
+
+}  // namespace rota::engine

@@ -1,0 +1,147 @@
+#include "engine/pick.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/mig.h"
+
+namespace rota::engine {
+
+namespace {
+
+bool admitted(const PickRules& rules, const DeviceCap& device, std::int32_t index) {
+  if (rules.model != kNone && rules.model != device.model) return false;
+  return rules.devices == nullptr ||
+         std::binary_search(rules.devices->begin(), rules.devices->end(), index);
+}
+
+bool whole_fits(const NodeCap& node, const Request& request, const PickRules& rules,
+                std::int32_t index) {
+  const DeviceCap& device = node.devices[index];
+  if (!device.whole_free() || !admitted(rules, device, index)) return false;
+  const auto& least = request.shape.task.gpu_memory;
+  return !least || device.memory_total >= least->value();
+}
+
+/// Free fitting devices of the best group that has enough of them; empty when none has.
+std::vector<std::int32_t> best_group(const NodeCap& node, const Request& request,
+                                     const PickRules& rules, const std::vector<Domain>& groups) {
+  std::vector<std::int32_t> best;
+  for (const Domain& group : groups) {
+    std::vector<std::int32_t> free;
+    for (const std::int32_t index : group.devices) {
+      if (whole_fits(node, request, rules, index)) free.push_back(index);
+    }
+    if (free.size() < static_cast<std::size_t>(request.whole)) continue;
+    const bool better = rules.spread ? free.size() > best.size() : free.size() < best.size();
+    if (best.empty() || better) best = std::move(free);
+  }
+  return best;
+}
+
+DeviceShare whole_share(const NodeCap& node, std::int32_t index) {
+  DeviceShare share;
+  share.device = index;
+  share.gpus = kWholeGpu;
+  share.memory = Bytes(node.devices[index].memory_total);
+  return share;
+}
+
+}  // namespace
+
+std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,
+                                    const PickRules& rules, const std::vector<Domain>& islands,
+                                    const std::vector<Domain>& sockets) {
+  std::vector<DeviceShare> out;
+  if (node.free.whole < request.whole) return out;
+  std::vector<std::int32_t> free = best_group(node, request, rules, islands);
+  if (free.empty()) free = best_group(node, request, rules, sockets);
+  if (free.empty()) {
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(node.devices.size()); ++i) {
+      if (whole_fits(node, request, rules, i)) free.push_back(i);
+      if (free.size() == static_cast<std::size_t>(request.whole)) break;
+    }
+  }
+  if (free.size() < static_cast<std::size_t>(request.whole)) return out;
+  out.reserve(request.whole);
+  for (std::int32_t i = 0; i < request.whole; ++i) out.push_back(whole_share(node, free[i]));
+  return out;
+}
+
+std::vector<DeviceShare> pick_slots(const NodeCap& node, const Request& request,
+                                    const PickRules& rules) {
+  const TaskShape& task = request.shape.task;
+  std::vector<std::int32_t> order;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(node.devices.size()); ++i) {
+    const DeviceCap& device = node.devices[i];
+    const bool sliced = device.mode == DeviceMode::kUnused || device.mode == DeviceMode::kSlots;
+    if (device.usable() && sliced && device.slots_free > 0 && admitted(rules, device, i)) {
+      order.push_back(i);
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    const auto x = node.devices[a].slots_free;
+    const auto y = node.devices[b].slots_free;
+    return rules.spread ? x > y : x < y;
+  });
+  const std::int64_t distinct = std::max<std::int64_t>(1, task.distinct_devices);
+  if (distinct == 1) {
+    const auto one = std::find_if(order.begin(), order.end(), [&](std::int32_t i) {
+      return node.devices[i].slots_free >= task.slots;
+    });
+    if (one != order.end()) order = {*one};
+  }
+  std::vector<DeviceShare> out;
+  std::int64_t left = task.slots;
+  for (const std::int32_t i : order) {
+    if (left == 0) break;
+    const auto still = std::max<std::int64_t>(0, distinct - std::ssize(out) - 1);
+    DeviceShare share;
+    share.device = i;
+    share.slots = static_cast<std::int32_t>(
+        std::min<std::int64_t>(node.devices[i].slots_free, left - std::min(still, left - 1)));
+    share.gpus = MilliGpu(std::int64_t{1000} * share.slots / node.devices[i].slots_total);
+    left -= share.slots;
+    out.push_back(share);
+  }
+  if (left > 0 || std::ssize(out) < distinct) out.clear();
+  std::sort(out.begin(), out.end(),
+            [](const DeviceShare& a, const DeviceShare& b) { return a.device < b.device; });
+  return out;
+}
+
+std::optional<DeviceShare> fit_part(const DeviceCap& device, std::int32_t index,
+                                    const Request& request, const PickRules& rules,
+                                    const std::string& model_name) {
+  if (!device.usable() || !admitted(rules, device, index)) return std::nullopt;
+  const TaskShape& task = request.shape.task;
+  DeviceShare share;
+  share.device = index;
+  if (request.kind == NeedKind::kMig) {
+    if (!device.mig) return std::nullopt;
+    const auto profile = mig_profile(task.mig, model_name, device.memory_total);
+    if (!profile) return std::nullopt;
+    const auto start = best_mig_start(*profile, device.mig_used);
+    if (!start) return std::nullopt;
+    share.mig_start = *start;
+    share.mig_size = profile->size;
+    share.mig_compute = profile->compute;
+    share.gpus = MilliGpu(std::int64_t{1000} * profile->compute / profile->compute_total);
+    share.memory = Bytes(device.memory_total / (profile->compute_total == 7 ? 8 : 4) *
+                         profile->size);
+    return share;
+  }
+  const bool divisible = device.mode == DeviceMode::kUnused || device.mode == DeviceMode::kFraction;
+  if (device.mig || !divisible || device.milli_free < task.gpus.value()) return std::nullopt;
+  share.gpus = task.gpus;
+  share.memory = Bytes(fraction_memory(task, device));
+  if (share.memory.value() > device.memory_free) return std::nullopt;
+  return share;
+}
+
+std::int64_t fullness(const DeviceCap& device) {
+  if (device.mig) return std::popcount(device.mig_used);
+  return 1000 - device.milli_free;
+}
+
+}  // namespace rota::engine

@@ -1,0 +1,69 @@
+// Placement: filter, score, choose. Finds devices for the tasks of a job on a ledger (the present or
+// a hypothetical future) without changing it.
+//
+// Order of trying: sites (home, then by cost under spill), models in order of preference, the
+// preferred level, then the required one. Within a domain tasks go one by one to the node the
+// policy likes best; ties: fewest free GPUs of the node, then declared first.
+// Cost: O(eligible nodes) for a task, O(eligible nodes + tasks log nodes) for a gang.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/request.h"
+
+namespace rota::engine {
+
+/// Nodes that a caller will not have, by index (not owned, may be null).
+using NodeFlags = std::vector<std::uint8_t>;
+
+class Placer {
+ public:
+  Placer(const State& state, const Topology& topology) : state_(state), topology_(topology) {}
+
+  /// A place for exactly `tasks` tasks; none when they do not fit now. The ledger is used for trying
+  /// and left as it was.
+  [[nodiscard]] std::optional<Tasks> place(Ledger& ledger, const Request& request,
+                                           std::int64_t tasks) const;
+  /// As many as fit, up to `most`, at least `least`; none when fewer fit.
+  [[nodiscard]] std::optional<Tasks> place_most(Ledger& ledger, const Request& request,
+                                                std::int64_t least, std::int64_t most) const;
+  /// One more task for a job that already runs with `present` tasks (same site, model and domain).
+  [[nodiscard]] std::optional<TaskAlloc> place_one_more(Ledger& ledger, const Request& request,
+                                                        const Tasks& present,
+                                                        const NodeFlags& barred) const;
+  /// The most tasks, up to `most`, that fit in one choice of site, model and required domain.
+  [[nodiscard]] std::int64_t count_tasks(Ledger& ledger, const Request& request, std::int64_t most,
+                                         std::int32_t model, const Domain* domain) const;
+  /// The task's devices on this node; none when it does not fit.
+  [[nodiscard]] std::optional<TaskAlloc> fit_on_node(const Ledger& ledger, const Request& request,
+                                                     NodeIndex node, std::int32_t model,
+                                                     const Domain* domain) const;
+
+ private:
+  struct Try {
+    const Request& request;
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+    std::int32_t site = kNone;
+    std::int32_t model = kNone;
+    const Domain* domain = nullptr;
+    const NodeFlags* barred = nullptr;
+  };
+  [[nodiscard]] std::optional<Tasks> place_in_levels(Ledger& ledger, Try attempt) const;
+  [[nodiscard]] std::optional<Tasks> place_in_best_domain(Ledger& ledger, Try attempt,
+                                                          TopologyLevel level) const;
+  [[nodiscard]] Tasks place_greedily(Ledger& ledger, const Try& attempt) const;
+  [[nodiscard]] Tasks place_node_by_node(Ledger& ledger, const Try& attempt) const;
+  [[nodiscard]] std::optional<TaskAlloc> place_task(const Ledger& ledger,
+                                                    const Try& attempt) const;
+  [[nodiscard]] std::optional<TaskAlloc> place_on_device(const Ledger& ledger,
+                                                         const Try& attempt) const;
+  [[nodiscard]] bool node_open(const Ledger& ledger, const Try& attempt, NodeIndex node) const;
+  [[nodiscard]] bool spread() const { return state_.policy.placement == Placement::kSpread; }
+
+  const State& state_;
+  const Topology& topology_;
+};
+
+}  // namespace rota::engine

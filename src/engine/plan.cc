@@ -1,0 +1,210 @@
+#include "engine/plan.h"
+
+#include <algorithm>
+
+namespace rota::engine {
+
+namespace {
+
+constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t end_of(Instant from, const std::optional<Duration>& length) {
+  if (!length || length->ns() > kForever - from.ns()) return kForever;
+  return from.ns() + length->ns();
+}
+
+void keep_least(DeviceCap& low, const DeviceCap& now) {
+  // A device used in two ways within the window is free for neither.
+  if (low.mode != now.mode && low.mode != DeviceMode::kUnused && now.mode != DeviceMode::kUnused) {
+    low.mode = DeviceMode::kWhole;
+    low.milli_free = 0;
+  } else if (now.mode != DeviceMode::kUnused) {
+    low.mode = now.mode;
+  }
+  low.holders = std::max(low.holders, now.holders);
+  low.milli_free = std::min(low.milli_free, now.milli_free);
+  low.memory_free = std::min(low.memory_free, now.memory_free);
+  low.slots_free = std::min(low.slots_free, now.slots_free);
+  low.mig_used |= now.mig_used;
+}
+
+}  // namespace
+
+// ---- Timeline ----
+
+Timeline::Timeline(Ledger empty, std::vector<Busy> busy)
+    : empty_(std::move(empty)), busy_(std::move(busy)) {}
+
+void Timeline::add(Busy busy) { busy_.push_back(std::move(busy)); }
+
+Ledger Timeline::window(Instant from, const std::optional<Duration>& length) const {
+  const std::int64_t end = end_of(from, length);
+  const auto to_of = [](const Busy& b) { return b.to ? b.to->ns() : kForever; };
+  Ledger current = empty_;
+  struct Change {
+    std::int64_t at;
+    bool starts;
+    const Busy* busy;
+  };
+  std::vector<Change> changes;
+  for (const Busy& b : busy_) {
+    if (to_of(b) <= from.ns() || b.from.ns() >= end) continue;
+    if (b.from <= from) {
+      current.take(b.tasks);
+    } else {
+      changes.push_back({b.from.ns(), true, &b});
+    }
+    if (to_of(b) < end) changes.push_back({to_of(b), false, &b});
+  }
+  if (changes.empty()) return current;
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return a.at != b.at ? a.at < b.at : a.starts < b.starts;  // ends first
+  });
+  Ledger low = current;
+  for (const Change& change : changes) {
+    if (!change.starts) {
+      current.give(change.busy->tasks);
+      continue;
+    }
+    current.take(change.busy->tasks);
+    for (const TaskAlloc& task : change.busy->tasks) low.lower_to(task, current, keep_least);
+  }
+  return low;
+}
+
+std::optional<Slot> Timeline::earliest(const Placer& placer, const PlanQuery& query) const {
+  std::vector<Instant> times{query.from};
+  for (const Busy& b : busy_) {
+    if (b.to && *b.to > query.from) times.push_back(*b.to);
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  for (const Instant at : times) {
+    Ledger free = window(at, query.length);
+    auto tasks = placer.place(free, query.request, query.tasks);
+    if (tasks) return Slot{at, std::move(*tasks)};
+  }
+  return std::nullopt;
+}
+
+// ---- CountTimeline ----
+
+CountTimeline::CountTimeline(std::vector<std::int64_t> free_by_node) {
+  for (const std::int64_t free : free_by_node) {
+    nodes_.push_back({{std::numeric_limits<std::int64_t>::min(), free}});
+  }
+}
+
+void CountTimeline::take(NodeIndex node, Instant from, const std::optional<Instant>& to,
+                         std::int64_t count) {
+  Steps& steps = nodes_[node];
+  const auto cut = [&steps](std::int64_t at) {
+    auto after = std::upper_bound(steps.begin(), steps.end(), at,
+                                  [](std::int64_t t, const Step& s) { return t < s.at; });
+    const auto index = after - steps.begin() - 1;
+    if (steps[index].at == at) return index;
+    steps.insert(after, {at, steps[index].free});
+    return index + 1;
+  };
+  const auto first = cut(from.ns());
+  const auto last = to ? cut(to->ns()) : std::ssize(steps);
+  for (auto i = first; i < last; ++i) steps[i].free -= count;
+  if (to) releases_.insert(to->ns());
+}
+
+void CountTimeline::trim(Instant now) {
+  releases_.erase(releases_.begin(), releases_.upper_bound(now.ns()));
+  for (Steps& steps : nodes_) {
+    const auto after = std::upper_bound(steps.begin(), steps.end(), now.ns(),
+                                        [](std::int64_t t, const Step& s) { return t < s.at; });
+    // One erase for many passed steps.
+    const auto passed = after - steps.begin() - 1;
+    if (passed > 64 || (passed > 0 && std::ssize(steps) < 128)) {
+      steps.erase(steps.begin(), steps.begin() + passed);
+    }
+  }
+}
+
+std::int64_t CountTimeline::least_free(const Steps& steps, std::int64_t from,
+                                       std::int64_t to) const {
+  auto step = std::upper_bound(steps.begin(), steps.end(), from,
+                               [](std::int64_t t, const Step& s) { return t < s.at; });
+  --step;
+  std::int64_t least = step->free;
+  for (++step; step != steps.end() && step->at < to; ++step) least = std::min(least, step->free);
+  return least;
+}
+
+std::optional<std::int64_t> CountTimeline::earliest_on(const Steps& steps, std::int64_t from,
+                                                       std::int64_t length,
+                                                       std::int64_t need) const {
+  auto step = std::upper_bound(steps.begin(), steps.end(), from,
+                               [](std::int64_t t, const Step& s) { return t < s.at; });
+  --step;
+  std::int64_t start = from;
+  for (; step != steps.end(); ++step) {
+    const auto next = step + 1;
+    if (step->free < need) {
+      if (next == steps.end()) return std::nullopt;
+      start = next->at;
+      continue;
+    }
+    if (next == steps.end()) return start;
+    if (length != kForever && next->at - start >= length) return start;
+  }
+  return std::nullopt;
+}
+
+std::optional<CountTimeline::Found> CountTimeline::gang_at(const PlanQuery& query,
+                                                           std::int64_t at) const {
+  const std::int64_t end = end_of(Instant(at), query.length);
+  struct Room {
+    std::int64_t free;
+    NodeIndex node;
+  };
+  std::vector<Room> rooms;
+  std::int64_t tasks = 0;
+  for (const NodeIndex n : query.request.nodes) {
+    const std::int64_t free = least_free(nodes_[n], at, end);
+    if (free < query.request.whole) continue;
+    rooms.push_back({free, n});
+    tasks += free / query.request.whole;
+  }
+  if (tasks < query.tasks) return std::nullopt;
+  std::stable_sort(rooms.begin(), rooms.end(),
+                   [](const Room& a, const Room& b) { return a.free < b.free; });
+  Found found{Instant(at), {}};
+  std::int64_t left = query.tasks;
+  for (const Room& room : rooms) {
+    const std::int64_t here = std::min(left, room.free / query.request.whole);
+    found.tasks.push_back({room.node, here});
+    left -= here;
+    if (left == 0) break;
+  }
+  return found;
+}
+
+std::optional<CountTimeline::Found> CountTimeline::earliest(const PlanQuery& query) const {
+  const std::int64_t from = query.from.ns();
+  if (query.tasks > 1) {
+    if (auto found = gang_at(query, from)) return found;
+    for (auto t = releases_.upper_bound(from); t != releases_.end(); t = releases_.upper_bound(*t)) {
+      if (auto found = gang_at(query, *t)) return found;
+    }
+    return std::nullopt;
+  }
+  const std::int64_t length = query.length ? query.length->ns() : kForever;
+  std::optional<Found> best;
+  std::int64_t best_free = 0;
+  for (const NodeIndex n : query.request.nodes) {
+    const auto at = earliest_on(nodes_[n], from, length, query.request.whole);
+    if (!at || (best && *at > best->at.ns())) continue;
+    const std::int64_t free = least_free(nodes_[n], *at, *at + 1);
+    if (best && *at == best->at.ns() && free >= best_free) continue;
+    best = Found{Instant(*at), {{n, 1}}};
+    best_free = free;
+  }
+  return best;
+}
+
+}  // namespace rota::engine

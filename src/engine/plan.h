@@ -1,0 +1,103 @@
+// Many reservations side by side: who holds what until when, and the earliest instant at which a
+// job can be placed beside all of it.
+//
+// Used by backfill=conservative and for estimates. A timeline holds intervals of running jobs and of
+// reservations made so far; earliest() tries now and every end of an interval.
+// Cost: earliest() O(intervals^2) at worst; with whole-GPU jobs only (the counted form) O(intervals).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/place.h"
+#include "engine/waiting.h"
+
+namespace rota::engine {
+
+/// Tasks held over [from, to); `to` absent: for ever.
+struct Busy {
+  JobId job;
+  Instant from;
+  std::optional<Instant> to;
+  Tasks tasks;
+};
+
+struct Slot {
+  Instant at;
+  Tasks tasks;
+};
+
+/// What a job asks of a timeline.
+struct PlanQuery {
+  const Request& request;
+  std::int64_t tasks = 1;
+  std::optional<Duration> length;  // absent: for ever
+  Instant from;
+};
+
+/// Exact for every kind of request: the free part over a window is the least at any instant of it.
+class Timeline {
+ public:
+  /// `empty` is the ledger with nothing running on it.
+  Timeline(Ledger empty, std::vector<Busy> busy);
+  void add(Busy busy);
+  [[nodiscard]] std::optional<Slot> earliest(const Placer& placer, const PlanQuery& query) const;
+  /// The least that is free over [from, from+length).
+  [[nodiscard]] Ledger window(Instant from, const std::optional<Duration>& length) const;
+
+ private:
+  Ledger empty_;
+  std::vector<Busy> busy_;
+};
+
+/// Counts of free whole GPUs by node over time; for jobs of whole GPUs without further wishes.
+class CountTimeline {
+ public:
+  explicit CountTimeline(std::vector<std::int64_t> free_by_node);
+  void take(NodeIndex node, Instant from, const std::optional<Instant>& to, std::int64_t count);
+  struct Found {
+    Instant at;
+    std::vector<std::pair<NodeIndex, std::int64_t>> tasks;  // tasks on each node
+  };
+  [[nodiscard]] std::optional<Found> earliest(const PlanQuery& query) const;
+  /// Forgets what lies before `now`.
+  void trim(Instant now);
+
+ private:
+  struct Step {
+    std::int64_t at = 0;
+    std::int64_t free = 0;  // from `at` to the next step
+  };
+  using Steps = std::vector<Step>;
+  [[nodiscard]] std::optional<std::int64_t> earliest_on(const Steps& steps, std::int64_t from,
+                                                        std::int64_t length,
+                                                        std::int64_t need) const;
+  [[nodiscard]] std::int64_t least_free(const Steps& steps, std::int64_t from,
+                                        std::int64_t to) const;
+  [[nodiscard]] std::optional<Found> gang_at(const PlanQuery& query, std::int64_t at) const;
+  std::vector<Steps> nodes_;
+  std::multiset<std::int64_t> releases_;
+};
+
+/// The reservations of a conservative pass, kept from cycle to cycle while nothing unforeseen
+/// happens (counted form only).
+struct ConservativePlan {
+  struct Entry {
+    OrderKey key;
+    Instant at;
+    std::vector<std::pair<NodeIndex, std::int64_t>> tasks;
+  };
+  bool valid = false;
+  std::optional<CountTimeline> timeline;
+  std::map<JobId, Entry> entries;
+  std::set<std::pair<Instant, JobId>> by_start;
+  std::optional<OrderKey> last;      // everything up to here is planned
+  std::set<JobId> unplanned;         // arrived since
+
+  void invalidate() { *this = ConservativePlan{}; }
+};
+
+}  // namespace rota::engine

@@ -1,0 +1,111 @@
+// Snapshots: the state as bytes, and the indexes rebuilt from it.
+#include "engine/archive.h"
+#include "engine/core.h"
+
+namespace rota::engine {
+
+namespace {
+constexpr std::uint64_t kFormat = 1;
+}  // namespace
+
+std::string Core::save() const {
+  Writer writer;
+  writer.put(kFormat);
+  writer.put(state);
+  writer.put(state.jobs.size());
+  state.jobs.for_each([&writer](const JobRec& job) { writer.put(job); });
+  return writer.take();
+}
+
+Status Core::load(std::string_view snapshot) {
+  const Error corrupt{ErrorCode::kCorruption, "the snapshot cannot be read", {}};
+  Reader reader(snapshot);
+  std::uint64_t format = 0;
+  reader.get(format);
+  if (!reader.ok() || format != kFormat) return corrupt;
+  reader.get(state);
+  std::uint64_t count = 0;
+  reader.get(count);
+  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+    JobRec job;
+    reader.get(job);
+    if (!reader.ok() || !job.id.valid() || state.jobs.find(job.id) != nullptr ||
+        job.id.value() > state.jobs.id_end() + JobTable::kIdSpan) {
+      return corrupt;
+    }
+    state.jobs.add(job.id) = std::move(job);
+  }
+  if (!reader.ok() || !reader.at_end() || state.queues.empty()) return corrupt;
+  rebuild();
+  return {};
+}
+
+void Core::rebuild() {
+  ledger = Ledger();
+  empty = Ledger();
+  topology = Topology();
+  requests = RequestTable();
+  node_by_name.clear();
+  user_by_name.clear();
+  limit_timers.clear();
+  contract_timers.clear();
+  begin_timers.clear();
+  for (auto* ids : {&active, &infeasible, &claiming, &interactive, &elastic}) ids->clear();
+  dependents.clear();
+  group_dependents.clear();
+  feasible_cache.clear();
+  nodes_leaving = preemptible = 0;
+  waiting.clear();
+  for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) {
+    const NodeRec& node = state.nodes[n];
+    NodeCap cap = topology.add(node.spec);
+    cap.cpus_reserved = state.policy.cpus_reserved_per_gpu * std::ssize(node.spec.devices);
+    empty.add_node(cap);
+    cap.open = node.open();
+    ledger.add_node(std::move(cap));
+    for (std::int32_t d = 0; d < std::ssize(node.devices); ++d) {
+      ledger.set_out(n, d, node.devices[d].out);
+    }
+    node_by_name[node.spec.name] = n;
+    nodes_leaving += node.leaving() ? 1 : 0;
+  }
+  for (UserIndex u = 0; u < std::ssize(state.users); ++u) {
+    user_by_name[state.users[u].spec.name] = u;
+  }
+  state.jobs.for_each([this](const JobRec& const_job) {
+    JobRec& job = this->job(const_job.id);
+    if (job.final()) {
+      set_shape(job, job.shape);
+      return;
+    }
+    for (const Dependency& d : job.spec.dependencies) {
+      if (d.job.valid()) dependents[d.job].push_back(job.id);
+      if (d.group.valid()) group_dependents[d.group].push_back(job.id);
+    }
+    set_shape(job, job.shape);
+    if (job.pending()) {
+      if (job.gates == 0) waiting.insert(job);
+      if ((job.gates & kGateInfeasible) != 0) infeasible.insert(job.id);
+      if ((job.gates & kGateBegin) != 0) begin_timers.insert({*job.spec.begin, job.id});
+      return;
+    }
+    active.insert(job.id);
+    ledger.take(job.held);
+    ledger.take(job.leaving);
+    if (job.phase == Phase::kClaiming) {
+      claiming.insert(job.id);
+      return;
+    }
+    set_timers(job, true);
+    if (job.spec.interactive && job.attempt_started()) interactive.insert(job.id);
+    if (job.shape.min_tasks > 0) elastic.insert(job.id);
+    if (job.spec.min_runtime || job.shape.min_tasks > 0) ++preemptible;
+  });
+  plan.invalidate();
+  reservation.reset();
+  blocked_by.reset();
+  count_healthy();
+  divide_shares();
+}
+
+}  // namespace rota::engine

@@ -1,0 +1,81 @@
+#include "engine/state.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace rota::engine {
+
+std::int64_t JobRec::milli_total() const {
+  if (!alloc.empty()) return milli_of(alloc);
+  return task_milli * shape.tasks;
+}
+
+std::optional<Instant> JobRec::attempt_started() const {
+  return history.empty() || !holds_devices() ? std::nullopt : history.back().started;
+}
+
+std::optional<Instant> JobRec::contract_ends() const {
+  const auto from = attempt_started();
+  if (!from || !spec.min_runtime) return std::nullopt;
+  return *from + *spec.min_runtime;
+}
+
+std::optional<Instant> JobRec::limit_ends() const {
+  const auto from = attempt_started();
+  if (!from || !spec.time_limit) return std::nullopt;
+  return *from + *spec.time_limit;
+}
+
+NodeState NodeRec::state() const {
+  if (future) return NodeState::kFuture;
+  if (down || removed) return NodeState::kDown;
+  if (quarantine) return NodeState::kQuarantined;
+  if (drain) return running > 0 ? NodeState::kDraining : NodeState::kDrained;
+  return NodeState::kUp;
+}
+
+std::int64_t NodeRec::healthy() const {
+  if (!up()) return 0;
+  return std::count_if(devices.begin(), devices.end(),
+                       [](const DeviceRec& d) { return (d.out & kUnhealthy) == 0; });
+}
+
+JobRec* JobTable::find(JobId id) {
+  return const_cast<JobRec*>(static_cast<const JobTable*>(this)->find(id));
+}
+
+const JobRec* JobTable::find(JobId id) const {
+  const std::uint64_t page = id.value() / kPage;
+  if (page >= pages_.size() || !pages_[page]) return nullptr;
+  return pages_[page]->jobs[id.value() % kPage].get();
+}
+
+JobRec& JobTable::at(JobId id) {
+  JobRec* job = find(id);
+  ROTA_CHECK(job != nullptr);
+  return *job;
+}
+
+JobRec& JobTable::add(JobId id) {
+  const std::uint64_t page = id.value() / kPage;
+  if (page >= pages_.size()) pages_.resize(page + 1);
+  if (!pages_[page]) pages_[page] = std::make_unique<Page>();
+  auto& slot = pages_[page]->jobs[id.value() % kPage];
+  ROTA_CHECK(slot == nullptr);
+  slot = std::make_unique<JobRec>();
+  slot->id = id;
+  ++pages_[page]->used;
+  ++size_;
+  return *slot;
+}
+
+void JobTable::erase(JobId id) {
+  const std::uint64_t page = id.value() / kPage;
+  ROTA_CHECK(find(id) != nullptr);
+  pages_[page]->jobs[id.value() % kPage].reset();
+  --size_;
+  if (--pages_[page]->used == 0) pages_[page].reset();
+}
+
+}  // namespace rota::engine

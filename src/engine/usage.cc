@@ -1,0 +1,139 @@
+#include "engine/usage.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rota::engine {
+
+namespace {
+
+constexpr int kFractionBits = 40;
+
+/// 2^(-1/2^k) for k = 1..40 in 40-bit fixed point, each the square root of the one before.
+constexpr std::array<std::uint64_t, kFractionBits> make_roots() {
+  std::array<std::uint64_t, kFractionBits> roots{};
+  unsigned __int128 value = static_cast<unsigned __int128>(1) << (kFractionBits - 1);  // 2^-1
+  for (auto& root : roots) {
+    // Integer square root of value * 2^40 by bisection.
+    const unsigned __int128 square = value << kFractionBits;
+    std::uint64_t low = 0;
+    std::uint64_t high = std::uint64_t{1} << kFractionBits;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low + 1) / 2;
+      if (static_cast<unsigned __int128>(middle) * middle <= square) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    root = low;
+    value = low;
+  }
+  return roots;
+}
+constexpr auto kRoots = make_roots();
+
+/// 2^(-fraction) with fraction in [0, 1) in 40-bit fixed point.
+std::uint64_t power_of_half(std::uint64_t fraction) {
+  unsigned __int128 power = static_cast<unsigned __int128>(1) << kFractionBits;
+  for (int k = 0; k < kFractionBits; ++k) {
+    if ((fraction >> (kFractionBits - 1 - k)) & 1U) power = (power * kRoots[k]) >> kFractionBits;
+  }
+  return static_cast<std::uint64_t>(power);
+}
+
+Int128 multiply_fixed(Int128 value, std::uint64_t factor) {
+  // Split so that values up to 2^120 do not overflow.
+  const Int128 high = value >> kFractionBits;
+  const Int128 low = value & ((Int128{1} << kFractionBits) - 1);
+  return high * static_cast<Int128>(factor) + ((low * static_cast<Int128>(factor)) >> kFractionBits);
+}
+
+/// Use at a constant rate over `length`, ending `since` before now, as a half-life counts it:
+/// rate * H/ln2 * (2^(-since/H) - 2^(-(since+length)/H)).
+Int128 decayed_rate(std::int64_t rate, Duration length, Duration since, Duration half_life) {
+  // 1/ln 2 in 40-bit fixed point.
+  constexpr std::uint64_t kInverseLn2 = 1586259972127;
+  const Int128 whole = multiply_fixed(static_cast<Int128>(rate) * half_life.ns(), kInverseLn2);
+  return decayed(whole, since, half_life) - decayed(whole, since + length, half_life);
+}
+
+}  // namespace
+
+Int128 decayed(Int128 value, Duration elapsed, Duration half_life) {
+  if (elapsed.ns() <= 0 || half_life.ns() <= 0) return value;
+  const std::int64_t halves = elapsed.ns() / half_life.ns();
+  if (halves >= 120) return 0;
+  const std::int64_t rest = elapsed.ns() % half_life.ns();
+  const auto fraction = static_cast<std::uint64_t>(
+      (static_cast<Int128>(rest) << kFractionBits) / half_life.ns());
+  return multiply_fixed(value >> halves, power_of_half(fraction));
+}
+
+void UsageLedger::set_rate(Instant now, std::int64_t milli) {
+  if (milli == rate_) return;
+  rate_ = milli;
+  if (!points_.empty() && points_.back().at >= now) {
+    points_.back().rate = milli;
+    return;
+  }
+  points_.push_back({now, total_at(now), milli, 0});
+}
+
+Int128 UsageLedger::total_at(Instant at) const {
+  const auto after = std::upper_bound(points_.begin(), points_.end(), at,
+                                      [](Instant t, const Point& p) { return t < p.at; });
+  if (after == points_.begin()) return 0;
+  const Point& point = *std::prev(after);
+  return point.total + static_cast<Int128>(point.rate) * (at - point.at).ns();
+}
+
+std::size_t UsageLedger::insert_point(Instant at) {
+  const auto place = std::lower_bound(points_.begin(), points_.end(), at,
+                                      [](const Point& p, Instant t) { return p.at < t; });
+  const auto index = static_cast<std::size_t>(place - points_.begin());
+  if (place != points_.end() && place->at == at) return index;
+  const std::int64_t rate = index == 0 ? 0 : points_[index - 1].rate;
+  points_.insert(place, Point{at, total_at(at), rate, 0});
+  return index;
+}
+
+void UsageLedger::add_past(Instant from, Instant to, Int128 amount) {
+  const std::size_t first = insert_point(from);
+  if (from == to) {
+    points_[first].jump += amount;
+    for (std::size_t i = first; i < points_.size(); ++i) points_[i].total += amount;
+    return;
+  }
+  const std::size_t last = insert_point(to);
+  const Int128 length = (to - from).ns();
+  for (std::size_t i = first; i < points_.size(); ++i) {
+    const Int128 covered = std::min<Int128>(length, (points_[i].at - from).ns());
+    points_[i].total += amount * covered / length;
+    if (i < last) points_[i].rate += static_cast<std::int64_t>(amount / length);
+  }
+}
+
+Int128 UsageLedger::used(Instant now, const Policy& policy) const {
+  if (policy.fairness == FairnessKind::kInstant) return 0;
+  if (policy.fairness == FairnessKind::kWindow) {
+    return total_at(now) - total_at(now - policy.fairness_span);
+  }
+  Int128 sum = 0;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Point& point = points_[i];
+    if (point.at > now) break;
+    sum += decayed(point.jump, now - point.at, policy.fairness_span);
+    const Instant end = i + 1 < points_.size() ? std::min(points_[i + 1].at, now) : now;
+    if (point.rate != 0 && end > point.at) {
+      sum += decayed_rate(point.rate, end - point.at, now - end, policy.fairness_span);
+    }
+  }
+  return sum;
+}
+
+void UsageLedger::trim(Instant before) {
+  while (points_.size() > 1 && points_[1].at <= before) points_.pop_front();
+}
+
+}  // namespace rota::engine

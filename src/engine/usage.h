@@ -1,0 +1,63 @@
+// How much GPU time an owner has used, as fairness counts it: exact at any instant, by closed form,
+// without sampling. Amounts are milli-GPU-nanoseconds.
+//
+// Sliding window: use in (now - span, now]. Half-life: every use counts half after each span
+// (2^-x by 40-bit fixed point; whole half-lives are exact shifts).
+// Cost: set_rate O(1); used() O(log changes in the window) for a window, O(1) for a half-life.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "base/time.h"
+#include "base/units.h"
+#include "model/fields.h"
+#include "model/policy.h"
+
+namespace rota::engine {
+
+/// value * 2^(-elapsed/half_life), rounded down.
+Int128 decayed(Int128 value, Duration elapsed, Duration half_life);
+
+class UsageLedger {
+ public:
+  /// From `now` on the owner uses `milli` milli-GPUs.
+  void set_rate(Instant now, std::int64_t milli);
+  [[nodiscard]] std::int64_t rate() const { return rate_; }
+  /// Use from the past, spread evenly over [from, to]; one point when from == to.
+  void add_past(Instant from, Instant to, Int128 amount);
+  /// What counts at `now` under this policy.
+  [[nodiscard]] Int128 used(Instant now, const Policy& policy) const;
+  /// Forgets what no window of `span` can see any more. Half-life policies keep everything.
+  void trim(Instant before);
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("points", self.points_);
+    visit("rate", self.rate_);
+  }
+
+ private:
+  // At `at` the running total is `total` (use of a single point included), and from there on it
+  // grows by `rate` a nanosecond.
+  struct Point {
+    Instant at;
+    Int128 total = 0;
+    std::int64_t rate = 0;
+    Int128 jump = 0;  // use at this very instant
+    template <class Self, class Visit>
+    static void fields(Self& self, Visit&& visit) {
+      visit("at", self.at);
+      visit("total", self.total);
+      visit("rate", self.rate);
+      visit("jump", self.jump);
+    }
+  };
+  [[nodiscard]] Int128 total_at(Instant at) const;
+  std::size_t insert_point(Instant at);
+
+  std::deque<Point> points_;
+  std::int64_t rate_ = 0;
+};
+
+}  // namespace rota::engine
