@@ -457,7 +457,8 @@ Result<std::vector<api::Event>> Store::events_after(std::int64_t seq, const std:
           ? impl_->read("SELECT seq, payload FROM events WHERE seq > ? AND "
                         "(?2 = '' OR job = '' OR user = ?2) ORDER BY seq LIMIT ?3",
                         take, seq, user, limit)
-          : impl_->read("SELECT seq, payload FROM events WHERE seq > ? AND job = ?2 AND "
+          : impl_->read("SELECT seq, payload FROM events WHERE seq > ? AND "
+                        "(job = ?2 OR (job > ?2 || '.' AND job < ?2 || '/')) AND "
                         "(?3 = '' OR user = ?3) ORDER BY seq LIMIT ?4",
                         take, seq, job, user, limit);
   if (!status.ok()) return status.error();
@@ -477,16 +478,17 @@ Result<std::optional<api::Job>> Store::history(JobId job) {
   return out;
 }
 
-Result<std::vector<api::Job>> Store::history(const HistoryQuery& query) {
-  std::vector<api::Job> out;
+Result<std::vector<HistoryRow>> Store::history(const HistoryQuery& query) {
+  std::vector<HistoryRow> out;
   const std::int64_t after = query.ended_after ? query.ended_after->ns()
                                                : std::numeric_limits<std::int64_t>::min();
   const Status status = impl_->read(
       "SELECT job, payload FROM history WHERE job > ?1 AND (?2 = '' OR user = ?2) "
       "AND ended_ns > ?3 ORDER BY job LIMIT ?4",
       [&](Statement& row) {
-        return impl_->parse("the history of job " + std::to_string(row.integer(0)), row.text(1),
-                            out.emplace_back());
+        HistoryRow& found = out.emplace_back(HistoryRow{.job = job_of(row.integer(0))});
+        return impl_->parse("the history of job " + std::to_string(found.job.value()), row.text(1),
+                            found.record);
       },
       static_cast<std::int64_t>(query.after_job), query.user, after, query.limit);
   if (!status.ok()) return status.error();

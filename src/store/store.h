@@ -70,6 +70,11 @@ struct OrderRow {
   Decision decision;
 };
 
+struct HistoryRow {
+  JobId job;
+  api::Job record;
+};
+
 struct HistoryQuery {
   std::string user;                    // empty: all
   std::optional<Instant> ended_after;
@@ -140,7 +145,8 @@ class Store {
   [[nodiscard]] Result<std::optional<api::SubmitReply>> idempotent(const std::string& user,
                                                                    const std::string& key);
   [[nodiscard]] Result<std::vector<OrderRow>> orders();        // by job, attempt, kind
-  /// Ascending; `user` and `job` empty: all. Events of no job are always included for a user.
+  /// Ascending; `user` and `job` empty: all. Events of no job are always included for a user. An
+  /// array's number gives its members' events too.
   [[nodiscard]] Result<std::vector<api::Event>> events_after(std::int64_t seq,
                                                              const std::string& job,
                                                              const std::string& user,
@@ -148,7 +154,7 @@ class Store {
   [[nodiscard]] std::int64_t last_event_seq() const;
   [[nodiscard]] Result<std::optional<api::Job>> history(JobId job);
   /// Ascending by job.
-  [[nodiscard]] Result<std::vector<api::Job>> history(const HistoryQuery& query);
+  [[nodiscard]] Result<std::vector<HistoryRow>> history(const HistoryQuery& query);
   [[nodiscard]] Result<std::string> meta(const std::string& key);  // empty: not set
   [[nodiscard]] std::int64_t last_journal_seq() const;
   [[nodiscard]] const std::string& directory() const;

@@ -272,10 +272,17 @@ TEST_F(StoreTest, EventsAreFilteredAndPruned) {
   EXPECT_EQ(store->events_after(0, "3", "ana", 10)->size(), 0U);
   EXPECT_EQ(store->events_after(0, "", "", 2)->size(), 2U);
   store->begin();
+  for (const char* job : {"3.1", "30", "3.20"}) {
+    api::Event event{.job = job, .user = "eve"};
+    store->add_event(Instant(9), event);
+  }
+  ASSERT_TRUE(store->commit().ok());
+  EXPECT_EQ(store->events_after(0, "3", "", 10)->size(), 3U);
+  store->begin();
   store->prune({.events_before = Instant(4)});
   ASSERT_TRUE(store->commit().ok());
   EXPECT_EQ(store->events_after(0, "", "", 10)->front().seq, 4);
-  EXPECT_EQ(store->last_event_seq(), 5);
+  EXPECT_EQ(store->last_event_seq(), 8);
 }
 
 TEST_F(StoreTest, HistoryIsPagedByJobAndCanBeTakenBack) {
@@ -293,7 +300,8 @@ TEST_F(StoreTest, HistoryIsPagedByJobAndCanBeTakenBack) {
   EXPECT_FALSE(store->history(JobId(2))->has_value());
   const auto page = store->history({.after_job = 1, .limit = 1});
   ASSERT_EQ(page->size(), 1U);
-  EXPECT_EQ((*page)[0].id, "3");
+  EXPECT_EQ((*page)[0].record.id, "3");
+  EXPECT_EQ((*page)[0].job, JobId(3));
   EXPECT_EQ(store->history({.ended_after = Instant(30)})->size(), 1U);
 }
 

@@ -1,0 +1,328 @@
+// The driver and the world outside: asking the back-end, taking its facts, carrying decisions out,
+// and telling people what happened.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "server/driver.h"
+
+namespace rota::server {
+namespace {
+
+constexpr Duration kBackendRetry = Duration::seconds(1);
+
+template <class... Cases>
+struct Match : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Match(Cases...) -> Match<Cases...>;
+
+std::string exit_words(std::int64_t exit_code, std::int64_t signal) {
+  if (signal != 0) return "killed by signal " + std::to_string(signal);
+  return "exit code " + std::to_string(exit_code);
+}
+
+}  // namespace
+
+// ---- the back-end's knowledge ----
+
+void Driver::ask_backend(Instant now) {
+  if (now < backend_retry_at_) return;
+  if (!discovered_) discover(now);
+  if (!discovered_) return;
+  if (reconciled_ && now < reconcile_at_ && !orders_.wants_list(now)) return;
+  const Status status =
+      orders_.reconcile(now, *options_.backend, log_->engine(), facts_);
+  if (!status.ok()) {
+    backend_problem_ = status.error().message;
+    backend_retry_at_ = now + kBackendRetry;
+    return;
+  }
+  backend_problem_.clear();
+  if (!reconciled_) cycle_again_ = true;
+  reconciled_ = true;
+  reconcile_at_ = now + options_.config.reconcile_interval;
+}
+
+void Driver::discover(Instant now) {
+  const Result<std::vector<NodeSpec>> nodes = options_.backend->discover();
+  if (!nodes.ok()) {
+    backend_problem_ = nodes.error().message;
+    backend_retry_at_ = now + kBackendRetry;
+    return;
+  }
+  discovered_ = true;
+  compare_nodes(*nodes);
+}
+
+/// Nodes that are new or changed are reported; ones that are gone are removed when empty, else
+/// failed, so that their jobs move.
+void Driver::compare_nodes(const std::vector<NodeSpec>& found) {
+  const engine::Engine& engine = log_->engine();
+  for (const NodeSpec& node : found) {
+    const Result<NodeStatus> known = engine.node(node.name);
+    const bool is_down = known.ok() && known->state == NodeState::kDown;
+    NodeSpec declared = known.ok() ? *known->spec : NodeSpec();
+    declared.state = node.state;  // people's verbs change it, not the inventory
+    if (!known.ok() || !(declared == node) || is_down) facts_.push_back(NodeReported{node});
+  }
+  for (const std::string& name : engine.node_names()) {
+    const bool is_there = std::any_of(found.begin(), found.end(),
+                                      [&](const NodeSpec& node) { return node.name == name; });
+    const Result<NodeStatus> known = engine.node(name);
+    if (is_there || !known.ok()) continue;
+    const NodeVerb verb = known->running == 0 ? NodeVerb::kRemove : NodeVerb::kFail;
+    facts_.push_back(NodeCommanded{name, verb, "no longer there when the daemon started"});
+  }
+}
+
+std::optional<backend::StartOrder> Driver::start_order(const StartAttempt& start) const {
+  const Result<JobStatus> status = log_->engine().job(start.job, engine::Engine::Detail::kHistory);
+  const JobRecord* record = book_.find(start.job);
+  if (!status.ok() || record == nullptr) return std::nullopt;
+  const JobSpec& spec = *status->spec;
+  backend::StartOrder order{.job = start.job,
+                            .attempt = start.attempt,
+                            .allocation = start.allocation,
+                            .launch = launch_of(*record, spec.group_index)};
+  for (const AttemptStatus& attempt : status->history) {
+    if (attempt.number == start.attempt - 1) order.restart_reason = attempt.cause;
+  }
+  order.time_limit = spec.time_limit;
+  order.group = spec.group;
+  order.group_index = spec.group_index;
+  if (spec.group.valid()) {
+    const api::SubmitRequest& request = record->submission->request;
+    order.group_size =
+        static_cast<std::int64_t>(std::max(request.array.size(), request.params.size()));
+  }
+  return order;
+}
+
+Duration Driver::grace_of(JobId job, Duration grace) const {
+  const JobRecord* record = book_.find(job);
+  if (record == nullptr) return grace;
+  return record->submission->launch.grace.value_or(grace);
+}
+
+// ---- facts ----
+
+void Driver::take_facts(Turn& turn) {
+  for (const Event& fact : turn.facts) take_fact(turn, fact);
+}
+
+void Driver::take_fact(Turn& turn, const Event& fact) {
+  if (const auto* started = std::get_if<AttemptStarted>(&fact)) {
+    attempt_started(turn, *started);
+  } else if (const auto* ended = std::get_if<AttemptEnded>(&fact)) {
+    attempt_ended(turn, *ended);
+  } else if (std::holds_alternative<NodeReported>(fact) ||
+             std::holds_alternative<NodeCommanded>(fact) ||
+             std::holds_alternative<DeviceReported>(fact)) {
+    node_fact(turn, fact);
+  } else if (const Status status = apply(turn, fact); !status.ok()) {
+    spdlog::debug("fact not taken: {}", status.error().message);
+  }
+}
+
+/// Late and repeated facts are normal: only one about an attempt that waits for it goes on.
+void Driver::attempt_started(Turn& turn, const AttemptStarted& fact) {
+  const Result<JobStatus> before = log_->engine().job(fact.job);
+  if (!before.ok() || before->attempts != fact.attempt) return;
+  if (before->state != JobState::kStarting && before->state != JobState::kStopping) return;
+  const bool is_first = !before->first_started.has_value();
+  const Instant submitted = before->submitted;
+  if (!apply(turn, fact).ok()) return;
+  orders_.started(fact.job, fact.attempt);
+  const Result<JobStatus> after = log_->engine().job(fact.job);
+  if (!after.ok() || after->state != JobState::kRunning) return;
+  const JobRecord* record = book_.find(fact.job);
+  if (is_first && record != nullptr) {
+    metrics_.first_start(record->submission->job_class, turn.now - submitted);
+  }
+  note_job(turn, fact.job,
+           {.kind = "job_started",
+            .state = "running",
+            .message = called(fact.job) + " runs on " + allocation_text(after->allocation)});
+}
+
+void Driver::attempt_ended(Turn& turn, const AttemptEnded& fact) {
+  turn.over.emplace_back(fact.job, fact.attempt);
+  const Result<JobStatus> before = log_->engine().job(fact.job);
+  if (!before.ok() || before->attempts != fact.attempt || is_final(before->state) ||
+      before->state == JobState::kPending) {
+    return;
+  }
+  const Status status = apply(turn, fact);
+  if (!status.ok()) {
+    spdlog::warn("end of job {} not taken: {}", fact.job.value(), status.error().message);
+    return;
+  }
+  metrics_.attempt_ended(std::string(name_of(fact.kind)));
+  orders_.remove(fact.job, fact.attempt);
+  options_.store->remove_orders(fact.job, fact.attempt);
+}
+
+void Driver::node_fact(Turn& turn, const Event& fact) {
+  const Status status = apply(turn, fact);
+  if (!status.ok()) {
+    spdlog::warn("fact of a node not taken: {}", status.error().message);
+    return;
+  }
+  if (const auto* reported = std::get_if<NodeReported>(&fact)) {
+    const NodeSpec& node = reported->node;
+    note_node(turn, node.name,
+              {.kind = "node_reported",
+               .state = std::string(name_of(node.state)),
+               .message = fmt::format("node {} is there with {} GPUs", node.name,
+                                      node.devices.size())});
+  } else if (const auto* command = std::get_if<NodeCommanded>(&fact)) {
+    const std::string verb(name_of(command->verb));
+    note_node(turn, command->node,
+              {.kind = "node_" + verb,
+               .cause = command->reason,
+               .message = "node " + command->node + ": " + verb +
+                          (command->reason.empty() ? "" : " (" + command->reason + ")")});
+  } else if (const auto* device = std::get_if<DeviceReported>(&fact)) {
+    const std::string condition(name_of(device->condition));
+    std::string words = fmt::format("device {} of node {}: {}", device->device, device->node,
+                                    condition);
+    if (device->xid != 0) words += fmt::format(", xid {}", device->xid);
+    if (device->pid != 0) words += fmt::format(", pid {}", device->pid);
+    if (!device->user.empty()) words += " of " + device->user;
+    note_node(turn, device->node,
+              {.kind = "device_" + condition, .state = condition, .message = words});
+  }
+}
+
+// ---- decisions ----
+
+void Driver::add_order(store::OrderRow row) {
+  options_.store->add_order(row);
+  orders_.add(row);
+}
+
+void Driver::take_decision(Turn& turn, const Decision& decision) {
+  std::visit(
+      Match{
+          [&](const StartAttempt& start) {
+            add_order({.job = start.job, .attempt = start.attempt, .decision = decision});
+          },
+          [&](const StopAttempt& stop) {
+            add_order({.job = stop.job,
+                       .attempt = stop.attempt,
+                       .kind = store::OrderKind::kStop,
+                       .decision = decision});
+            const std::string cause(name_of(stop.cause));
+            metrics_.stopped(cause);
+            const bool preempted = stop.cause == StopCause::kPreempted;
+            std::string words = called(stop.job) + " is told to stop (" + cause + ")";
+            if (stop.by.valid()) words += " for job " + views().job_name(stop.by);
+            note_job(turn, stop.job,
+                     {.kind = preempted ? "job_preempted" : "job_stopping",
+                      .state = "stopping",
+                      .cause = cause,
+                      .by = stop.by.valid() ? views().job_name(stop.by) : std::string(),
+                      .message = words});
+          },
+          [&](const StopTasks& stop) {
+            add_order({.job = stop.job,
+                       .attempt = stop.attempt,
+                       .kind = store::OrderKind::kStop,
+                       .decision = decision});
+          },
+          [&](const GrowTasks& grow) {
+            // Elastic jobs are refused at submit, so the engine has none to grow.
+            spdlog::error("job {} cannot be grown by this back-end", grow.job.value());
+          },
+          [&](const JobChanged& change) { job_changed(turn, change); },
+          [&](const SessionWarned& warned) {
+            note_job(turn, warned.job,
+                     {.kind = "session_warned",
+                      .state = "running",
+                      .message = called(warned.job) + " is idle and will be ended if it stays so"});
+          },
+          [&](const NodeChanged& change) {
+            const std::string state(name_of(change.state));
+            std::vector<std::string> jobs;
+            for (const JobId job : change.jobs) jobs.push_back("job " + views().job_name(job));
+            note_node(turn, change.node,
+                      {.kind = "node_" + state,
+                       .state = state,
+                       .message = "node " + change.node + " is " + state +
+                                  (jobs.empty() ? "" : " after failures of " + join(jobs, ", "))});
+          },
+      },
+      decision);
+}
+
+void Driver::job_changed(Turn& turn, const JobChanged& change) {
+  const std::string state(name_of(change.state));
+  if (!is_final(change.state)) {
+    options_.store->remove_history(change.job);
+    note_job(turn, change.job,
+             {.kind = "job_requeued",
+              .state = state,
+              .cause = change.cause,
+              .message = called(change.job) + " waits again (" + change.cause + ")"});
+    return;
+  }
+  const Result<api::Job> record =
+      views().job(change.job, turn.now, engine::Engine::Detail::kHistory);
+  std::string words = called(change.job) + " is " + state;
+  if (record.ok()) {
+    options_.store->put_history(change.job, turn.now, *record);
+    if (change.state == JobState::kFailed) {
+      words += ": " + (record->attempts > 0 ? exit_words(record->exit_code.value_or(0),
+                                                         record->signal.value_or(0))
+                                            : change.cause);
+    } else if (change.state != JobState::kDone) {
+      words += " (" + change.cause + ")";
+    }
+    if (record->run_seconds) {
+      const auto run = Duration::seconds(static_cast<std::int64_t>(*record->run_seconds));
+      words += " after " + format_duration(run);
+    }
+  }
+  note_job(turn, change.job,
+           {.kind = "job_finished", .state = state, .cause = change.cause, .message = words});
+}
+
+// ---- people events ----
+
+std::string Driver::called(JobId job) const {
+  const JobRecord* record = book_.find(job);
+  const std::string name = record == nullptr ? std::string() : " (" + record->row.name + ")";
+  return "job " + views().job_name(job) + name;
+}
+
+void Driver::note_job(Turn& turn, JobId job, Note note) {
+  api::Event event{.time = iso_time(turn.now),
+                   .kind = std::move(note.kind),
+                   .job = views().job_name(job)};
+  if (const Result<JobStatus> status = log_->engine().job(job); status.ok()) {
+    event.queue = status->spec->queue;
+    event.user = status->spec->user;
+  }
+  event.state = std::move(note.state);
+  event.cause = std::move(note.cause);
+  event.by = std::move(note.by);
+  event.message = std::move(note.message);
+  options_.store->add_event(turn.now, event);
+  turn.events.push_back(std::move(event));
+}
+
+void Driver::note_node(Turn& turn, const std::string& node, Note note) {
+  api::Event event{.time = iso_time(turn.now), .kind = std::move(note.kind), .node = node};
+  event.state = std::move(note.state);
+  event.cause = std::move(note.cause);
+  event.by = std::move(note.by);
+  event.message = std::move(note.message);
+  options_.store->add_event(turn.now, event);
+  turn.events.push_back(std::move(event));
+}
+
+}  // namespace rota::server

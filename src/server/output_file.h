@@ -1,0 +1,28 @@
+// Reads a piece of a job's output file on behalf of a person.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace rota::server {
+
+struct OutputRange {
+  std::int64_t offset = 0;   // negative: from the end
+  std::int64_t limit = 65536;
+};
+
+struct OutputPiece {
+  std::int64_t offset = 0;   // of data in the file
+  std::string data;
+  std::int64_t size = 0;     // of the file
+};
+
+/// Only regular files that belong to `owner_uid` or that everybody may read: the path was chosen by
+/// the job's owner, and the daemon may be root. `owner_uid` -1: the daemon's own account.
+/// May block as long as the file system does. Error: kNotFound, kDenied, kUnavailable.
+[[nodiscard]] Result<OutputPiece> read_output(const std::string& path, std::int64_t owner_uid,
+                                              const OutputRange& range);
+
+}  // namespace rota::server
