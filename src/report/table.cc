@@ -44,6 +44,7 @@ std::string printable(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) c = ' ';
   }
+  while (clean.ends_with(' ')) clean.pop_back();
   return clean;
 }
 

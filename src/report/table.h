@@ -30,8 +30,9 @@ struct TableStyle {
   bool header = true;
 };
 
-/// Rows of cells under columns. A row with fewer cells is filled up with empty ones, with more it is
-/// cut. Widths count UTF-8 characters, not bytes. Control characters in a cell are shown as spaces.
+/// Rows of cells under columns. A row with fewer cells is filled up with empty ones, with more it
+/// is cut. Widths count UTF-8 characters, not bytes. Control characters in a cell are shown as
+/// spaces.
 class Table {
  public:
   explicit Table(std::vector<Column> columns);

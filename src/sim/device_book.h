@@ -19,8 +19,8 @@ class DeviceBook {
  public:
   void add_node(const NodeSpec& node);
 
-  /// A place for one task on the node, and takes it: whole GPUs and parts on the lowest indices with
-  /// room (parts on the fullest device that holds them). Nothing when there is no room.
+  /// A place for one task on the node, and takes it: whole GPUs and parts on the lowest indices
+  /// with room (parts on the fullest device that holds them). Nothing when there is no room.
   std::optional<TaskPlace> place_task(const std::string& node, const JobShape& shape,
                                       std::int64_t task);
   /// The same on exactly these devices, one for each unit asked for.

@@ -1,8 +1,8 @@
 // The world a scenario plays in: attempts that work, end, fail and stop when told to.
 //
-// Work is counted in nanoseconds of one task. A job's work is its `runs` times its tasks and is done
-// at one nanosecond a nanosecond by every running task. A checkpoint every `checkpoint` since the
-// attempt's start saves what was done until then; an attempt that ends without having done all
+// Work is counted in nanoseconds of one task. A job's work is its `runs` times its tasks and is
+// done at one nanosecond a nanosecond by every running task. A checkpoint every `checkpoint` since
+// the attempt's start saves what was done until then; an attempt that ends without having done all
 // leaves what was saved to the next one. When the wanted number of tasks changes, the part of the
 // work that is done stays the same.
 #pragma once
