@@ -117,7 +117,10 @@ Result<Target> parse_target(std::string_view target) {
   const std::string_view path = target.substr(1, question == std::string_view::npos
                                                      ? std::string_view::npos
                                                      : question - 1);
-  for (const std::string_view segment : split(path, '/')) out.segments.emplace_back(segment);
+  for (const std::string_view segment : split(path, '/')) {
+    if (const auto decoded = decode_percent(segment); !decoded) return decoded.error();
+    out.segments.emplace_back(segment);
+  }
   if (question == std::string_view::npos) return out;
   for (const std::string_view pair : split(target.substr(question + 1), '&')) {
     if (pair.empty()) continue;
