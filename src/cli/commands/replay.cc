@@ -1,0 +1,302 @@
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/commands/declare.h"
+#include "cli/connect.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/time_text.h"
+#include "history/job_csv.h"
+#include "sim/replay.h"
+#include "sim/scenario.h"
+
+namespace rota::cli {
+namespace {
+
+struct ReplayOptions {
+  std::string file;
+  std::string on = "flat:512";
+  std::string orders = "fifo";
+  std::string backfills = "easy";
+  std::string time_unit = "s";
+  OutputOptions output;
+};
+
+struct ReplayRun {
+  sim::ReplayPolicy policy;
+  sim::ReplayResult result;
+  double seconds = 0;
+};
+
+Error bad(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+/// The values of a comma-separated list of enumeration names.
+template <class E>
+Result<std::vector<E>> enum_list(const std::string& option, const std::string& text) {
+  std::vector<E> values;
+  for (const std::string_view word : split(text, ',')) {
+    const auto value = enum_from<E>(word);
+    if (value) {
+      values.push_back(*value);
+      continue;
+    }
+    const auto names = names_of(E{});
+    std::vector<std::string> known(names.begin(), names.end());
+    const std::string_view near = nearest_word(word, known);
+    return bad(option + ": unknown word '" + std::string(word) + "'; expected " +
+               join(known, ", ") +
+               (near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)"));
+  }
+  return values;
+}
+
+Result<std::vector<NodeSpec>> nodes_of_file(const std::string& file) {
+  std::ifstream input(file, std::ios::binary);
+  if (!input) {
+    return Error{ErrorCode::kNotFound, "--on '" + file + "': expected flat:512 (one pool), 64x8 (64 "
+                                       "nodes of 8), or a file with `node` lines; there is no "
+                                       "such file"};
+  }
+  const std::string text{std::istreambuf_iterator<char>(input), {}};
+  const auto scenario = sim::scenario_from(text, file);
+  if (!scenario) return scenario.error();
+  std::vector<NodeSpec> nodes;
+  for (const sim::Statement& statement : scenario->stage) {
+    const auto* found = std::get_if<sim::NodeStatement>(&statement.body);
+    if (found != nullptr) nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
+  }
+  if (nodes.empty()) return bad("--on '" + file + "': the file declares no node");
+  return nodes;
+}
+
+/// flat:N, NxM, or a file.
+Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
+  constexpr std::int64_t kMax = 1'000'000;
+  if (text.starts_with("flat:")) {
+    const auto gpus = parse_int(std::string_view(text).substr(5));
+    if (!gpus || *gpus < 1 || *gpus > kMax) return bad("--on '" + text + "': expected flat:512");
+    return sim::uniform_nodes(1, *gpus);
+  }
+  const std::size_t cross = text.find('x');
+  if (cross != std::string::npos) {
+    const auto count = parse_int(std::string_view(text).substr(0, cross));
+    const auto gpus = parse_int(std::string_view(text).substr(cross + 1));
+    if (count && gpus) {
+      if (*count < 1 || *gpus < 1 || *count > kMax / *gpus) {
+        return bad("--on '" + text + "': expected NODESxGPUS, like 64x8");
+      }
+      return sim::uniform_nodes(*count, *gpus);
+    }
+  }
+  return nodes_of_file(text);
+}
+
+Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
+  if (options.time_unit != "s" && options.time_unit != "ms") {
+    return bad("--time-unit '" + options.time_unit + "': expected s or ms");
+  }
+  std::ifstream input(options.file, std::ios::binary);
+  if (!input) return Error{ErrorCode::kNotFound, "cannot read '" + options.file + "'"};
+  const auto unit = options.time_unit == "ms" ? history::TimeUnit::kMilliseconds
+                                              : history::TimeUnit::kSeconds;
+  auto read = history::read_job_csv(input, options.file, unit);
+  if (!read) return read.error();
+  if (read->empty()) return bad("'" + options.file + "' holds no job");
+  std::vector<sim::ReplayJob> jobs;
+  jobs.reserve(read->size());
+  for (const history::HistoryJob& job : *read) {
+    jobs.push_back({job.submitted, job.runtime, job.gpus});
+  }
+  return jobs;
+}
+
+/// Draws one line on a terminal, again and again.
+class Progress {
+ public:
+  Progress(Context& context, std::string label, std::size_t jobs)
+      : context_(context), label_(std::move(label)), jobs_(jobs) {}
+  ~Progress() {
+    if (context_.err_is_terminal) context_.err << "\r\033[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::int64_t finished) {
+    if (!context_.err_is_terminal) return;
+    const auto whole = static_cast<std::int64_t>(jobs_);
+    context_.err << "\r" << label_ << " [" << report::bar(finished, whole, 30) << "] "
+                 << finished * 100 / whole << "%" << std::flush;
+  }
+
+ private:
+  Context& context_;
+  std::string label_;
+  std::size_t jobs_;
+};
+
+std::string policy_name(const sim::ReplayPolicy& policy) {
+  return std::string(name_of(policy.order)) + ", backfill " +
+         std::string(name_of(policy.backfill));
+}
+
+Result<ReplayRun> run_one(Context& context, const std::vector<NodeSpec>& nodes,
+                          const std::vector<sim::ReplayJob>& jobs, sim::ReplayPolicy policy) {
+  Progress progress(context, policy_name(policy), jobs.size());
+  const auto begin = std::chrono::steady_clock::now();
+  auto result = sim::replay(nodes, jobs, policy,
+                            [&](std::int64_t finished) { progress.show(finished); });
+  if (!result) return result.error();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return ReplayRun{policy, *result, took.count()};
+}
+
+double occupancy_of(const sim::ReplayResult& result) {
+  if (result.gpu_time_capacity == 0) return 0;
+  return static_cast<double>(result.gpu_time_held) / static_cast<double>(result.gpu_time_capacity);
+}
+
+double seconds_of(Duration d) { return static_cast<double>(d.ns()) / 1e9; }
+
+api::Json spread_json(const sim::Spread& spread) {
+  api::Json json = api::Json::object();
+  json["mean"] = seconds_of(spread.mean);
+  json["p50"] = seconds_of(spread.p50);
+  json["p90"] = seconds_of(spread.p90);
+  json["p99"] = seconds_of(spread.p99);
+  json["max"] = seconds_of(spread.max);
+  return json;
+}
+
+api::Json run_json(const ReplayRun& run) {
+  api::Json json = api::Json::object();
+  json["order"] = std::string(name_of(run.policy.order));
+  json["backfill"] = std::string(name_of(run.policy.backfill));
+  json["clairvoyant"] = run.policy.order == Order::kShortest;
+  json["jobs"] = run.result.finished;
+  json["infeasible"] = run.result.infeasible;
+  json["rounded_up"] = run.result.rounded_up;
+  json["wait_seconds"] = spread_json(run.result.wait);
+  json["completion_seconds"] = spread_json(run.result.completion);
+  json["occupancy"] = std::round(occupancy_of(run.result) * 1e6) / 1e6;
+  json["cycles"] = run.result.cycles;
+  json["replay_seconds"] = std::round(run.seconds * 1000) / 1000;
+  return json;
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string runs_table(const Context& context, const OutputOptions& output,
+                       const std::vector<ReplayRun>& runs) {
+  report::Table table({{"ORDER"}, {"BACKFILL"}, {"JOBS", Align::kRight},
+                       {"WAIT MEAN", Align::kRight}, {"P50", Align::kRight},
+                       {"P90", Align::kRight}, {"P99", Align::kRight}, {"MAX", Align::kRight},
+                       {"COMPLETION MEAN", Align::kRight}, {"P50", Align::kRight},
+                       {"P90", Align::kRight}, {"P99", Align::kRight}, {"MAX", Align::kRight},
+                       {"OCCUPANCY", Align::kRight}, {"TOOK", Align::kRight}});
+  for (const ReplayRun& run : runs) {
+    std::vector<Cell> row;
+    const bool clairvoyant = run.policy.order == Order::kShortest;
+    row.push_back({std::string(name_of(run.policy.order)) + (clairvoyant ? "*" : "")});
+    row.push_back({std::string(name_of(run.policy.backfill))});
+    row.push_back({grouped(run.result.finished)});
+    for (const sim::Spread* spread : {&run.result.wait, &run.result.completion}) {
+      for (const Duration d : {spread->mean, spread->p50, spread->p90, spread->p99, spread->max}) {
+        row.push_back({grouped(d.whole_seconds())});
+      }
+    }
+    row.push_back({number_text(occupancy_of(run.result) * 100, 1) + "%"});
+    row.push_back({number_text(run.seconds, 1) + "s"});
+    table.add_row(std::move(row));
+  }
+  return table.text(table_style(context, output));
+}
+
+std::string notes(const std::vector<ReplayRun>& runs) {
+  std::string text = "Waits and completion times are in seconds.\n";
+  const auto clairvoyant = [](const ReplayRun& run) {
+    return run.policy.order == Order::kShortest;
+  };
+  if (std::any_of(runs.begin(), runs.end(), clairvoyant)) {
+    text += "* a clairvoyant bound: it orders by true run times, which nobody knows in advance.\n";
+  }
+  const sim::ReplayResult& first = runs.front().result;
+  if (first.infeasible > 0) {
+    text += grouped(first.infeasible) + " jobs are larger than the cluster and were left out.\n";
+  }
+  if (first.rounded_up > 0) {
+    text += grouped(first.rounded_up) + " jobs were rounded up to whole nodes.\n";
+  }
+  return text;
+}
+
+int replay_file(Context& context, const ReplayOptions& options) {
+  const auto format = options.output.format();
+  if (!format) return report_error(context, format.error());
+  if (*format == Format::kName || *format == Format::kCsv) {
+    return report_error(context, bad("replay prints table, json or yaml, not " +
+                                     options.output.format_text));
+  }
+  const auto orders = enum_list<Order>("--order", options.orders);
+  if (!orders) return report_error(context, orders.error());
+  const auto backfills = enum_list<Backfill>("--backfill", options.backfills);
+  if (!backfills) return report_error(context, backfills.error());
+  const auto nodes = cluster_of(options.on);
+  if (!nodes) return report_error(context, nodes.error());
+  const auto jobs = jobs_of_file(options);
+  if (!jobs) return report_error(context, jobs.error());
+  std::vector<ReplayRun> runs;
+  for (const Order order : *orders) {
+    for (const Backfill backfill : *backfills) {
+      auto run = run_one(context, *nodes, *jobs, {order, backfill});
+      if (!run) return report_error(context, run.error());
+      runs.push_back(std::move(*run));
+    }
+  }
+  if (*format == Format::kTable || *format == Format::kWide) {
+    context.out << runs_table(context, options.output, runs) << notes(runs);
+    return kExitOk;
+  }
+  api::Json document = api::Json::object();
+  document["file"] = options.file;
+  document["on"] = options.on;
+  api::Json list = api::Json::array();
+  for (const ReplayRun& run : runs) list.push_back(run_json(run));
+  document["runs"] = std::move(list);
+  context.out << (*format == Format::kJson ? json_of(document) : yaml_of(document));
+  return kExitOk;
+}
+
+}  // namespace
+
+Runner declare_replay(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ReplayOptions>();
+  app.add_option("--on", options->on, "flat:512 (one pool), 64x8 (nodes of 8), or a cluster file")
+      ->type_name("CLUSTER")
+      ->group("What");
+  app.add_option("--order", options->orders,
+                 "fifo, priority, fair, shortest (knows true run times: a bound)")
+      ->type_name("ORDER,..")
+      ->group("What");
+  app.add_option("--backfill", options->backfills, "off, easy, conservative, greedy")
+      ->type_name("KIND,..")
+      ->group("What");
+  app.add_option("--time-unit", options->time_unit, "of plain numbers of time: s or ms")
+      ->type_name("s|ms")
+      ->group("What");
+  app.add_option("FILE", options->file, "CSV file")->required()->type_name("");
+  add_output_options(app, options->output);
+  return [options, &context](const Parsed&) { return replay_file(context, *options); };
+}
+
+}  // namespace rota::cli

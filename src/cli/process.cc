@@ -1,0 +1,102 @@
+#include "cli/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+namespace rota::cli {
+namespace {
+
+Error system_error(const std::string& what) {
+  return {ErrorCode::kUnavailable, what + ": " + std::strerror(errno)};
+}
+
+/// Only async-signal-safe calls: this runs between fork and exec.
+[[noreturn]] void become(char* const* argv, int log) {
+  ::setsid();
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::execv(argv[0], argv);
+  ::_exit(127);
+}
+
+/// A zombie of ours counts as gone.
+bool is_gone(pid_t pid) {
+  int status = 0;
+  if (::waitpid(pid, &status, WNOHANG) == pid) return true;
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return true;
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t paren = text.rfind(')');
+  return paren != std::string::npos && paren + 2 < text.size() && text[paren + 2] == 'Z';
+}
+
+}  // namespace
+
+std::string own_program() {
+  char path[4096];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "rota";
+}
+
+Result<pid_t> spawn_detached(const std::vector<std::string>& argv, const std::string& log) {
+  const int log_file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log_file < 0) return system_error("cannot write " + log);
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) become(words.data(), log_file);
+  ::close(log_file);
+  if (pid < 0) return system_error("cannot start a process");
+  return pid;
+}
+
+Result<pid_t> listener_of(const std::string& socket_path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_path.empty() || socket_path.size() >= sizeof address.sun_path) {
+    return Error{ErrorCode::kInvalidArgument, "'" + socket_path + "' is no path of a socket"};
+  }
+  std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return system_error("cannot make a socket");
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  const bool connected =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const int connect_error = errno;
+  const bool known =
+      connected && ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid > 0;
+  ::close(fd);
+  if (known) return peer.pid;
+  if (connect_error == EACCES) {
+    return Error{ErrorCode::kDenied, "you may not open the socket " + socket_path};
+  }
+  return Error{ErrorCode::kUnavailable, "nobody listens at " + socket_path};
+}
+
+bool wait_until_gone(pid_t pid, std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!is_gone(pid)) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+}  // namespace rota::cli

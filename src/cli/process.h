@@ -1,0 +1,29 @@
+// Processes beside this one: a daemon in the background, and whoever listens on a socket.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace rota::cli {
+
+/// Path of this program.
+[[nodiscard]] std::string own_program();
+
+/// Runs `argv` in a session of its own, with output and errors appended to `log`. Value: its pid.
+[[nodiscard]] Result<pid_t> spawn_detached(const std::vector<std::string>& argv,
+                                           const std::string& log);
+
+/// The process that listens on the Unix socket, as the kernel says. Errors: kUnavailable (nobody
+/// listens), kDenied.
+[[nodiscard]] Result<pid_t> listener_of(const std::string& socket_path);
+
+/// True when the process is gone within `patience`.
+[[nodiscard]] bool wait_until_gone(pid_t pid, std::chrono::milliseconds patience);
+
+}  // namespace rota::cli
