@@ -40,6 +40,8 @@ constexpr MilliGpu whole_gpus(std::int64_t n) { return MilliGpu(n * 1000); }
 constexpr Bytes mebibytes(std::int64_t n) { return Bytes(n * 1024 * 1024); }
 constexpr Bytes gibibytes(std::int64_t n) { return mebibytes(n * 1024); }
 
-__extension__ typedef __int128 Int128;  // milli-GPU x nanoseconds: 100,000 GPUs x 100 years fits
+// Milli-GPU x nanoseconds: 100,000 GPUs over 100 years fit.
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UInt128;
 
 }  // namespace rota

@@ -96,7 +96,7 @@ class Reader {
       std::uint64_t high = 0;
       get(low);
       get(high);
-      value = static_cast<Int128>((static_cast<unsigned __int128>(high) << 64) | low);
+      value = static_cast<Int128>((static_cast<UInt128>(high) << 64) | low);
     } else if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
       value = static_cast<T>(number());
     } else {

@@ -12,15 +12,15 @@ constexpr int kFractionBits = 40;
 /// 2^(-1/2^k) for k = 1..40 in 40-bit fixed point, each the square root of the one before.
 constexpr std::array<std::uint64_t, kFractionBits> make_roots() {
   std::array<std::uint64_t, kFractionBits> roots{};
-  unsigned __int128 value = static_cast<unsigned __int128>(1) << (kFractionBits - 1);  // 2^-1
+  UInt128 value = static_cast<UInt128>(1) << (kFractionBits - 1);  // 2^-1
   for (auto& root : roots) {
     // Integer square root of value * 2^40 by bisection.
-    const unsigned __int128 square = value << kFractionBits;
+    const UInt128 square = value << kFractionBits;
     std::uint64_t low = 0;
     std::uint64_t high = std::uint64_t{1} << kFractionBits;
     while (low < high) {
       const std::uint64_t middle = low + (high - low + 1) / 2;
-      if (static_cast<unsigned __int128>(middle) * middle <= square) {
+      if (static_cast<UInt128>(middle) * middle <= square) {
         low = middle;
       } else {
         high = middle - 1;
@@ -35,7 +35,7 @@ constexpr auto kRoots = make_roots();
 
 /// 2^(-fraction) with fraction in [0, 1) in 40-bit fixed point.
 std::uint64_t power_of_half(std::uint64_t fraction) {
-  unsigned __int128 power = static_cast<unsigned __int128>(1) << kFractionBits;
+  UInt128 power = static_cast<UInt128>(1) << kFractionBits;
   for (int k = 0; k < kFractionBits; ++k) {
     if ((fraction >> (kFractionBits - 1 - k)) & 1U) power = (power * kRoots[k]) >> kFractionBits;
   }
