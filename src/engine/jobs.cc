@@ -304,8 +304,6 @@ void Core::started(JobRec& job) {
   set_timers(job, true);
   if (job.spec.interactive) {
     interactive.insert(job.id);
-    job.account.busy_per_mille = -1;
-    job.idle_since.reset();
     job.warned_at.reset();
   }
   if (!job.first_started) {

@@ -37,12 +37,21 @@ class Counter {
       : core_(core), ledger_(ledger), job_(job), wish_(core.request(job)),
         nodes_(std::move(nodes)), tasks_(job.tasks_min()) {
     need_ = needs();
+    // CPUs and memory beside no device that could serve are no help to a job that needs one.
+    if (wish_.kind == NeedKind::kNoDevice) return;
+    std::erase_if(nodes_, [this](NodeIndex n) { return !has_device_for(n); });
   }
 
   std::vector<Shortage> count();
 
  private:
   [[nodiscard]] Amounts needs() const;
+  [[nodiscard]] bool has_device_for(NodeIndex n) const {
+    const auto& devices = ledger_.node(n).devices;
+    return std::any_of(devices.begin(), devices.end(), [this](const DeviceCap& d) {
+      return model_matches(d, kNone) && d.mig == (wish_.kind == NeedKind::kMig);
+    });
+  }
   void add_device(Amounts& sum, NodeIndex n, std::int32_t d, std::int32_t model) const;
   [[nodiscard]] Amounts on_node(NodeIndex n, std::int32_t model) const;
   [[nodiscard]] Amounts in_domain(const Domain& domain) const;
@@ -353,13 +362,8 @@ void explain_outages(Core& core, const JobRec& job, Verdict& verdict) {
 }  // namespace
 
 void explain_shortage(Core& core, const JobRec& job, Verdict& verdict) {
-  const Request& wish = core.request(job);
-  std::vector<NodeIndex> nodes;
-  for (const NodeIndex n : allowed_nodes(core, job)) {
-    if (core.ledger.node(n).open && std::binary_search(wish.nodes.begin(), wish.nodes.end(), n)) {
-      nodes.push_back(n);
-    }
-  }
+  std::vector<NodeIndex> nodes = allowed_nodes(core, job);
+  std::erase_if(nodes, [&](NodeIndex n) { return !core.ledger.node(n).open; });
   Counter counter(core, core.ledger, job, std::move(nodes));
   const std::int64_t freeable = core.freeable_for(job);
   for (const Shortage& s : counter.count()) {

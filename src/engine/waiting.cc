@@ -35,7 +35,10 @@ void OrderedJobs::refresh(Block& block) {
 
 void OrderedJobs::insert(const Entry& entry) {
   ++size_;
-  if (blocks_.empty()) blocks_.emplace_back();
+  if (blocks_.empty()) {
+    blocks_.push_back({{entry}, entry.limit});
+    return;
+  }
   auto block = std::lower_bound(
       blocks_.begin(), blocks_.end(), entry.key,
       [](const Block& b, const OrderKey& key) { return b.entries.back().key < key; });
