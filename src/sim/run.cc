@@ -98,7 +98,11 @@ class Runner {
   void set_stage() {
     now_ = Instant{};
     request(PolicySet{scenario_.policy}, std::max<std::int64_t>(1, scenario_.policy_line), 1);
-    if (scenario_.stage.empty()) return;
+    const bool has_queue = std::any_of(
+        scenario_.stage.begin(), scenario_.stage.end(), [](const Statement& statement) {
+          return std::holds_alternative<QueueStatement>(statement.body);
+        });
+    if (!has_queue) request(QueueSet{QueueSpec{.name = "default"}}, 1, 1);
     for (const auto& [node, after] : scenario_.fails_after) world_.set_fails_after(node, after);
     for (const Statement& statement : scenario_.stage) {
       std::visit([&](const auto& body) { set(statement, body); }, statement.body);
