@@ -13,6 +13,12 @@ Deadline from_now(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
 
+Error unknown(const Error& cause) {
+  return {.code = ErrorCode::kUnknownResult,
+          .message = fmt::format("{}; it may or may not have been done: look before trying again",
+                                 cause.message)};
+}
+
 }  // namespace
 
 TargetBuilder& TargetBuilder::add(std::string_view name, std::string_view value) {
@@ -82,10 +88,12 @@ Result<Answer> ClientCalls::exchange(const Ask& ask) {
   // A change without a key never goes over a kept connection: were it closed by the daemon just
   // now, nobody could tell whether the request arrived.
   if (ask.effect == Effect::kChanges) wire_.reset();
+  bool lost = false;
   for (const bool kept : {true, false}) {
     if (kept && !wire_) continue;
     if (!kept) {
       Result<Wire> fresh = connect();
+      if (!fresh && lost && ask.effect == Effect::kKeyed) return unknown(fresh.error());
       if (!fresh) return fresh.error();
       wire_.emplace(std::move(fresh).value());
     }
@@ -95,14 +103,12 @@ Result<Answer> ClientCalls::exchange(const Ask& ask) {
       return judge(std::move(answer).value());
     }
     wire_.reset();
-    if (kept && answer.error().code == ErrorCode::kUnavailable) continue;
+    lost = kept && answer.error().code == ErrorCode::kUnavailable;
+    if (lost) continue;
     if (ask.effect == Effect::kReads || answer.error().code == ErrorCode::kUnsupported) {
       return answer;
     }
-    return Error{.code = ErrorCode::kUnknownResult,
-                 .message = fmt::format("{}; it may or may not have been done: look before trying "
-                                        "again",
-                                        answer.error().message)};
+    return unknown(answer.error());
   }
   return Error{.code = ErrorCode::kUnavailable, .message = "no connection"};
 }

@@ -78,7 +78,7 @@ void HttpConnection::process() {
       case RequestReader::Step::kMore:
         return read();
       case RequestReader::Step::kFailed:
-        keep_alive_ = false;
+        head_only_ = false;
         return respond(reader_.problem());
       case RequestReader::Step::kDone:
         return dispatch();

@@ -1,6 +1,10 @@
 #include "http/server.h"
 
+#include <sys/socket.h>
+
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <list>
 #include <map>
 #include <thread>
@@ -24,6 +28,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr int kAcceptsAtOnce = 64;
 
 std::string too_many(std::string_view version) {
   Response response = problem({.code = ErrorCode::kUnavailable,
@@ -96,6 +101,7 @@ class HttpServer::Impl {
 
   struct OpenDoor {
     DoorKind kind;
+    asio::generic::stream_protocol protocol;
     Acceptor acceptor;
     asio::steady_timer pause;
   };
@@ -116,6 +122,7 @@ class HttpServer::Impl {
   void add_door(DoorKind kind, const asio::generic::stream_protocol& protocol, int descriptor) {
     doors_.push_back(std::make_unique<OpenDoor>(
         OpenDoor{.kind = kind,
+                 .protocol = protocol,
                  .acceptor = Acceptor(loop_->io(), protocol, descriptor),
                  .pause = asio::steady_timer(loop_->io())}));
   }
@@ -158,19 +165,33 @@ class HttpServer::Impl {
   }
 
   void accept(OpenDoor& door) {
-    door.acceptor.async_accept([this, &door](const boost::system::error_code& ec, Socket socket) {
+    door.acceptor.async_wait(Acceptor::wait_read, [this, &door](const boost::system::error_code&) {
       if (!door.acceptor.is_open()) return;
-      if (!ec) {
-        welcome(door, std::move(socket));
-        return accept(door);
-      }
+      if (accept_waiting(door)) return accept(door);
       // Out of descriptors, most likely: those in use must go first.
-      spdlog::warn("http: cannot accept a connection: {}", ec.message());
+      spdlog::warn("http: cannot accept a connection: {}", std::strerror(errno));
       door.pause.expires_after(kAcceptPause);
       door.pause.async_wait([this, &door](const boost::system::error_code& cancelled) {
         if (!cancelled && door.acceptor.is_open()) accept(door);
       });
     });
+  }
+
+  /// By hand, since the descriptor must be closed in every program the daemon starts, from its
+  /// first moment on. False: errno says why nobody can be let in.
+  bool accept_waiting(OpenDoor& door) {
+    for (int i = 0; i < kAcceptsAtOnce; ++i) {
+      const int descriptor = ::accept4(door.acceptor.native_handle(), nullptr, nullptr,
+                                       SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (descriptor >= 0) {
+        welcome(door, Socket(loop_->io(), door.protocol, descriptor));
+      } else if (errno == EAGAIN) {
+        return true;
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        return false;
+      }
+    }
+    return true;
   }
 
   [[nodiscard]] bool has_seat(const Door& door) const {

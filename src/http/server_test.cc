@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,6 +272,22 @@ TEST_F(Server, ManyParallelConnections) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good, 16 * 40);
   expect_connections(0);
+}
+
+TEST_F(Server, NoSocketReachesAProgramThatTheDaemonStarts) {
+  start();
+  Wire local = connect(unix_end());
+  Wire tcp = connect(tcp_end());
+  expect_connections(2);
+  int sockets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename());
+    struct stat info {};
+    if (::fstat(descriptor, &info) != 0 || !S_ISSOCK(info.st_mode) || descriptor <= 2) continue;
+    ++sockets;
+    EXPECT_NE(::fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0);
+  }
+  EXPECT_GE(sockets, 6);
 }
 
 TEST_F(Server, ClientsThatLeaveAreForgotten) {
