@@ -4,6 +4,7 @@
 
 #include "telemetry/fake/fake_driver.h"
 #include "telemetry/fake/shape.h"
+#include "telemetry/nvml/nvml_driver.h"
 
 namespace rota::telemetry {
 namespace {
@@ -23,8 +24,14 @@ Result<std::unique_ptr<DeviceDriver>> open_simulated(std::string_view text) {
 
 Result<std::unique_ptr<DeviceDriver>> open_driver(const DriverOptions& options) {
   if (!options.simulate.empty()) return open_simulated(options.simulate);
-  return Error{ErrorCode::kNotFound,
-               "no GPUs found: try rota serve --simulate 8xh100 for made-up ones"};
+  auto real = NvmlDriver::open({.library = options.nvml_library, .deadline = options.deadline});
+  if (real.ok()) return real;
+  const std::string hint = "try rota serve --simulate 8xh100";
+  if (real.error().code == ErrorCode::kNotFound) {
+    return Error{ErrorCode::kNotFound, "no GPUs found: " + hint, real.error().message};
+  }
+  return Error{real.error().code, real.error().message + "; without GPUs, " + hint,
+               real.error().where};
 }
 
 }  // namespace rota::telemetry
