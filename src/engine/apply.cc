@@ -78,9 +78,6 @@ Status Core::on(const PolicySet& e) {
   if (p.fairness != FairnessKind::kInstant && p.fairness_span.ns() <= 0) {
     return invalid("fairness needs a span greater than zero, as in window:7d");
   }
-  if (p.placement == Placement::kLeastFragmentation) {
-    return Error{ErrorCode::kUnsupported, "not supported yet: placement=least_fragmentation", {}};
-  }
   if (p.retries < 0 || p.cpus_reserved_per_gpu < 0 || p.grace.ns() < 0) {
     return invalid("retries, cpus_reserved_per_gpu and grace may not be negative");
   }
@@ -195,7 +192,6 @@ Status Core::check_spec(const JobSpec& spec) const {
     return Error{ErrorCode::kRefused, "min_runtime is longer than the policy's min_runtime_max",
                  {}};
   }
-  if (spec.deadline) return Error{ErrorCode::kUnsupported, "not supported yet: deadline", {}};
   if (spec.group.valid() && !state.groups.contains(spec.group)) {
     return unknown("the group of this member was not submitted");
   }
@@ -223,6 +219,9 @@ Status Core::on(const JobSubmitted& e) {
   }
   if (Status ok = check_spec(e.spec); !ok) return ok;
   JobRec& job = create_job(e.job, e.spec);
+  const TaskShape& task = job.shape.task;
+  state.mix[{job.task_milli, task.cpus, task.memory.value(), job.shape.models}] += job.shape.tasks;
+  ++state.mix_version;
   count_pending(job, 1);
   waiting.insert(job);
   plan.unplanned.insert(job.id);
@@ -373,6 +372,12 @@ Status Core::on(const JobUpdated& e) {
     count_pending(job, -1);
     if (job.spec.begin) begin_timers.erase({*job.spec.begin, job.id});
     job.spec = spec;
+    job.moved_before.reset();
+    if (spec.deadline) {
+      with_deadline.insert(job.id);
+    } else {
+      with_deadline.erase(job.id);
+    }
     job.queue = owners.find(spec.queue);
     set_shape(job, spec.shape);
     count_pending(job, 1);

@@ -4,7 +4,8 @@
 //   advance.cc    what falls due by itself      pass.cc     one scheduling pass: turns
 //   claim.cc      preemption                    reserve.cc  the one reservation of EASY
 //   plan.cc       many reservations             explain.cc  verdicts
-//   growth.cc     elastic jobs                  view.cc     plain values for people
+//   growth.cc     elastic jobs                  deadline.cc jobs that must be done in time
+//   counted.cc    conservative, counted form    view.cc     plain values for people
 //   snapshot.cc   save, load, digest            invariants.cc
 #pragma once
 
@@ -70,6 +71,7 @@ struct Core {
   std::set<JobId> claiming;
   std::set<JobId> interactive;       // running sessions
   std::set<JobId> elastic;           // active, may grow or shrink
+  std::set<JobId> with_deadline;     // not final
   std::map<JobId, std::vector<JobId>> dependents;
   std::map<GroupId, std::vector<JobId>> group_dependents;
   std::int64_t nodes_leaving = 0;    // take nothing new and still have jobs
@@ -192,6 +194,11 @@ struct Core {
   std::vector<Busy> busy_intervals() const;
   /// The present ledger without the jobs on it.
   Ledger idle_ledger() const;
+
+  // ---- deadline.cc ----
+  void place_deadlines();
+  void move_before(JobRec& job, std::optional<MovedBefore> place);
+  std::optional<Instant> expected_in_queue(const std::vector<JobId>& order, JobId target);
 
   // ---- growth.cc ----
   bool grow_elastic();

@@ -39,6 +39,7 @@ JobRec& Core::create_job(JobId id, const JobSpec& spec) {
   job.user = spec.user.empty() ? kNone : user_of(spec.user);
   set_shape(job, spec.shape);
   if (spec.group.valid()) state.groups[spec.group].members.push_back(id);
+  if (spec.deadline) with_deadline.insert(id);
   for (const Dependency& d : spec.dependencies) {
     if (d.job.valid()) dependents[d.job].push_back(id);
     if (d.group.valid()) group_dependents[d.group].push_back(id);
@@ -529,6 +530,7 @@ void Core::finish(JobRec& job, JobState final_state, std::string cause) {
     if (job.spec.begin) begin_timers.erase({*job.spec.begin, job.id});
     shares_stale = true;
   }
+  with_deadline.erase(job.id);
   job.phase = Phase::kFinal;
   job.final_state = final_state;
   job.ended = state.now;
@@ -559,6 +561,7 @@ void Core::restart(JobRec& job) {
   job.launch_failures = 0;
   job.submitted = state.now;
   job.gates = 0;
+  if (job.spec.deadline) with_deadline.insert(job.id);
   set_shape(job, job.spec.shape);
   count_pending(job, 1);
   waiting.insert(job);

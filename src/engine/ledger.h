@@ -91,6 +91,11 @@ class Ledger {
  public:
   /// Adds an empty node; returns its index. Not inside a transaction.
   std::int32_t add_node(NodeCap node);
+  /// Adds a node as it is, with what is taken on it.
+  void adopt(NodeCap node) {
+    if (node.open) milli_free_open_ += node.free.milli;
+    nodes_.push_back(std::move(node));
+  }
   [[nodiscard]] const std::vector<NodeCap>& nodes() const { return nodes_; }
   [[nodiscard]] const NodeCap& node(std::int32_t index) const { return nodes_[index]; }
   /// Parts free on open nodes, in milli-GPU.

@@ -312,6 +312,7 @@ CycleResult Core::run_cycle(Instant now) {
   advance(now, result.decisions);
   const bool claims_started = start_claims();
   if (shares_stale || state.policy.fairness != FairnessKind::kInstant) divide_shares();
+  if (!with_deadline.empty()) place_deadlines();
   bool more = run_pass();
   bool grown = grow_elastic();
   result.changed = more || grown || claims_started || !result.decisions.empty();

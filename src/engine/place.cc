@@ -110,6 +110,22 @@ bool Placer::node_open(const Ledger& ledger, const Try& attempt, NodeIndex n) co
   return host_fits(node, attempt.request);
 }
 
+/// Whole devices for one task, of one model unless the job may mix.
+std::vector<DeviceShare> Placer::pick_one_model(const NodeCap& node, const Request& request,
+                                                PickRules rules, NodeIndex n) const {
+  const auto& islands = topology_.islands_of(n);
+  const auto& sockets = topology_.sockets_of(n);
+  const bool mixed = rules.model == kNone && request.whole > 1 && !request.shape.any_model &&
+                     topology_.mixed(n);
+  if (!mixed) return pick_whole(node, request, rules, islands, sockets);
+  for (std::size_t m = 0; m < topology_.models().size(); ++m) {
+    rules.model = static_cast<std::int32_t>(m);
+    auto devices = pick_whole(node, request, rules, islands, sockets);
+    if (!devices.empty()) return devices;
+  }
+  return {};
+}
+
 std::optional<TaskAlloc> Placer::fit_on_node(const Ledger& ledger, const Request& request,
                                              NodeIndex n, std::int32_t model,
                                              const Domain* domain) const {
@@ -122,10 +138,7 @@ std::optional<TaskAlloc> Placer::fit_on_node(const Ledger& ledger, const Request
   task.memory = request.shape.task.memory.value();
   switch (request.kind) {
     case NeedKind::kNoDevice: return task;
-    case NeedKind::kWhole:
-      task.devices =
-          pick_whole(node, request, rules, topology_.islands_of(n), topology_.sockets_of(n));
-      break;
+    case NeedKind::kWhole: task.devices = pick_one_model(node, request, rules, n); break;
     case NeedKind::kSlots: task.devices = pick_slots(node, request, rules); break;
     case NeedKind::kFraction:
     case NeedKind::kMig:
@@ -141,6 +154,44 @@ std::optional<TaskAlloc> Placer::fit_on_node(const Ledger& ledger, const Request
   }
   if (task.devices.empty()) return std::nullopt;
   return task;
+}
+
+/// The choice after which free devices stay most useful; ties: fewest free GPUs of the node, then
+/// declared first. Inside a node whole devices are packed; a part goes to the best device.
+std::optional<TaskAlloc> Placer::place_least_fragmenting(const Ledger& ledger,
+                                                         const Try& attempt) const {
+  fragmentation_.update(state_.mix, state_.mix_version, topology_, ledger);
+  const Request& request = attempt.request;
+  const PickRules rules = rules_for(attempt.model, attempt.domain, false);
+  const std::size_t named = request.shape.models.size();
+  std::optional<TaskAlloc> best;
+  std::tuple<bool, std::int64_t, std::int64_t> best_key;
+  const auto offer = [&](TaskAlloc task) {
+    const NodeCap& node = ledger.node(task.node);
+    const bool beside_gpus = task.devices.empty() && !node.devices.empty();
+    const std::tuple key{beside_gpus, -fragmentation_.score(node, task, named), node.free.milli};
+    if (best && key >= best_key) return;
+    best_key = key;
+    best = std::move(task);
+  };
+  const auto consider = [&](NodeIndex n) {
+    if (!node_open(ledger, attempt, n)) return;
+    const NodeCap& node = ledger.node(n);
+    if (request.kind != NeedKind::kFraction && request.kind != NeedKind::kMig) {
+      if (request.kind == NeedKind::kWhole && node.free.whole < request.whole) return;
+      auto task = fit_on_node(ledger, request, n, attempt.model, attempt.domain);
+      if (task) offer(std::move(*task));
+      return;
+    }
+    for (std::int32_t d = 0; d < static_cast<std::int32_t>(node.devices.size()); ++d) {
+      auto share =
+          fit_part(node.devices[d], d, request, rules, state_.nodes[n].spec.devices[d].model);
+      if (!share) continue;
+      offer({n, 0, {*share}, request.shape.task.cpus, request.shape.task.memory.value()});
+    }
+  };
+  for_each_node(attempt, consider);
+  return best;
 }
 
 std::optional<TaskAlloc> Placer::place_on_device(const Ledger& ledger, const Try& attempt) const {
@@ -163,18 +214,13 @@ std::optional<TaskAlloc> Placer::place_on_device(const Ledger& ledger, const Try
       best = TaskAlloc{n, 0, {*share}, request.shape.task.cpus, request.shape.task.memory.value()};
     }
   };
-  if (attempt.domain != nullptr) {
-    for (const NodeIndex n : attempt.domain->nodes) {
-      if (std::binary_search(request.nodes.begin(), request.nodes.end(), n)) consider(n);
-    }
-  } else {
-    for (const NodeIndex n : request.nodes) consider(n);
-  }
+  for_each_node(attempt, consider);
   return best;
 }
 
 std::optional<TaskAlloc> Placer::place_task(const Ledger& ledger, const Try& attempt) const {
   const Request& request = attempt.request;
+  if (by_fragmentation()) return place_least_fragmenting(ledger, attempt);
   if (request.kind == NeedKind::kFraction || request.kind == NeedKind::kMig) {
     return place_on_device(ledger, attempt);
   }
@@ -187,13 +233,7 @@ std::optional<TaskAlloc> Placer::place_task(const Ledger& ledger, const Try& att
     const std::int64_t free = spread() ? -node.free.milli : node.free.milli;
     order.push_back({{has_gpus, free, n}, n});
   };
-  if (attempt.domain != nullptr) {
-    for (const NodeIndex n : attempt.domain->nodes) {
-      if (std::binary_search(request.nodes.begin(), request.nodes.end(), n)) consider(n);
-    }
-  } else {
-    for (const NodeIndex n : request.nodes) consider(n);
-  }
+  for_each_node(attempt, consider);
   // Usually the first candidate holds the task; a heap avoids sorting the rest.
   const auto later = [](const auto& a, const auto& b) { return a.first > b.first; };
   std::make_heap(order.begin(), order.end(), later);
@@ -233,7 +273,7 @@ Tasks Placer::place_greedily(Ledger& ledger, const Try& attempt) const {
     return out;
   }
   const Ledger::Mark mark = ledger.checkpoint();
-  const bool by_node = !spread() && attempt.request.kind != NeedKind::kFraction &&
+  const bool by_node = !spread() && !by_fragmentation() && attempt.request.kind != NeedKind::kFraction &&
                        attempt.request.kind != NeedKind::kMig;
   if (by_node) {
     out = place_node_by_node(ledger, attempt);

@@ -7,9 +7,12 @@
 // Cost: O(eligible nodes) for a task, O(eligible nodes + tasks log nodes) for a gang.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
+#include "engine/fragmentation.h"
+#include "engine/pick.h"
 #include "engine/request.h"
 
 namespace rota::engine {
@@ -59,11 +62,32 @@ class Placer {
                                                     const Try& attempt) const;
   [[nodiscard]] std::optional<TaskAlloc> place_on_device(const Ledger& ledger,
                                                          const Try& attempt) const;
+  [[nodiscard]] std::vector<DeviceShare> pick_one_model(const NodeCap& node,
+                                                        const Request& request, PickRules rules,
+                                                        NodeIndex n) const;
+  /// Calls `visit` for every node of the attempt where one task could run at all.
+  template <class Visit>
+  void for_each_node(const Try& attempt, Visit&& visit) const {
+    const auto& eligible = attempt.request.nodes;
+    if (attempt.domain == nullptr) {
+      for (const NodeIndex n : eligible) visit(n);
+      return;
+    }
+    for (const NodeIndex n : attempt.domain->nodes) {
+      if (std::binary_search(eligible.begin(), eligible.end(), n)) visit(n);
+    }
+  }
   [[nodiscard]] bool node_open(const Ledger& ledger, const Try& attempt, NodeIndex node) const;
+  [[nodiscard]] std::optional<TaskAlloc> place_least_fragmenting(const Ledger& ledger,
+                                                                 const Try& attempt) const;
+  [[nodiscard]] bool by_fragmentation() const {
+    return state_.policy.placement == Placement::kLeastFragmentation;
+  }
   [[nodiscard]] bool spread() const { return state_.policy.placement == Placement::kSpread; }
 
   const State& state_;
   const Topology& topology_;
+  mutable Fragmentation fragmentation_;  // a cache of the mix
 };
 
 }  // namespace rota::engine

@@ -89,7 +89,8 @@ std::int64_t milli_of_one(const Request& request, const State& state, const Ledg
 void compile_models(Request& request, const Topology& topology) {
   request.models.clear();
   if (request.kind == NeedKind::kNoDevice || request.shape.any_model ||
-      (request.shape.models.empty() && topology.models().size() <= 1)) {
+      (request.shape.models.empty() &&
+       (topology.models().size() <= 1 || request.shape.tasks == 1))) {
     request.models.push_back(kNone);
     return;
   }
@@ -173,7 +174,9 @@ void RequestTable::compile(ShapeIndex index, const State& state, const Topology&
                      shape.task.memory.value() == 0 && !shape.task.gpu_memory &&
                      shape.same == TopologyLevel::kNone && shape.prefer == TopologyLevel::kNone &&
                      request.models == std::vector<std::int32_t>{kNone} &&
-                     request.sites.size() == 1 && topology.sites().size() == 1;
+                     request.sites.size() == 1 && topology.sites().size() == 1 &&
+                     std::none_of(request.nodes.begin(), request.nodes.end(),
+                                  [&](NodeIndex n) { return topology.mixed(n); });
   not_plain_ += (request.plain ? 1 : 0) - (plain ? 1 : 0);
   request.plain = plain;
 }

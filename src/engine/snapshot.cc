@@ -50,7 +50,7 @@ void Core::rebuild() {
   limit_timers.clear();
   contract_timers.clear();
   begin_timers.clear();
-  for (auto* ids : {&active, &infeasible, &claiming, &interactive, &elastic}) ids->clear();
+  for (auto* ids : {&active, &infeasible, &claiming, &interactive, &elastic, &with_deadline}) ids->clear();
   dependents.clear();
   group_dependents.clear();
   feasible_cache.clear();
@@ -78,6 +78,7 @@ void Core::rebuild() {
       set_shape(job, job.shape);
       return;
     }
+    if (job.spec.deadline) with_deadline.insert(job.id);
     for (const Dependency& d : job.spec.dependencies) {
       if (d.job.valid()) dependents[d.job].push_back(job.id);
       if (d.group.valid()) group_dependents[d.group].push_back(job.id);

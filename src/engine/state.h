@@ -68,6 +68,20 @@ struct AttemptRec {
   }
 };
 
+/// The place in its lane that a deadline gave a job: right before the job `anchor`.
+struct MovedBefore {
+  std::int64_t first = 0;
+  std::int64_t second = 0;
+  std::uint64_t anchor = 0;
+  friend bool operator==(const MovedBefore&, const MovedBefore&) = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("first", self.first);
+    visit("second", self.second);
+    visit("anchor", self.anchor);
+  }
+};
+
 /// What a job has cost so far; rates hold from `since` on.
 struct Account {
   Instant since;
@@ -109,6 +123,7 @@ struct JobRec {
   JobId stop_by;
   std::optional<Instant> leaves_at;  // when the kill of an ordered stop is due
   Instant submitted;
+  std::optional<MovedBefore> moved_before;
   std::optional<Instant> first_started;
   std::optional<Instant> started;
   std::optional<Instant> ended;
@@ -164,6 +179,7 @@ struct JobRec {
     visit("stop_by", self.stop_by);
     visit("leaves_at", self.leaves_at);
     visit("submitted", self.submitted);
+    visit("moved_before", self.moved_before);
     visit("first_started", self.first_started);
     visit("started", self.started);
     visit("ended", self.ended);
@@ -392,6 +408,22 @@ class JobTable {
   std::size_t size_ = 0;
 };
 
+/// A kind of task as the mix of requests counts it.
+struct TaskKind {
+  std::int64_t milli = 0;
+  std::int64_t cpus = 0;
+  std::int64_t memory = 0;
+  std::vector<std::string> models;
+  friend auto operator<=>(const TaskKind&, const TaskKind&) = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("milli", self.milli);
+    visit("cpus", self.cpus);
+    visit("memory", self.memory);
+    visit("models", self.models);
+  }
+};
+
 struct State {
   Instant now;
   bool begun = false;            // an instant was seen
@@ -402,6 +434,8 @@ struct State {
   std::map<GroupId, GroupRec> groups;
   ClusterRec cluster;
   JobId reservation_holder;
+  std::map<TaskKind, std::int64_t> mix;  // tasks submitted so far, by kind
+  std::uint64_t mix_version = 0;         // changes with the mix
   JobTable jobs;
 
   template <class Self, class Visit>
@@ -415,6 +449,8 @@ struct State {
     visit("groups", self.groups);
     visit("cluster", self.cluster);
     visit("reservation_holder", self.reservation_holder);
+    visit("mix", self.mix);
+    visit("mix_version", self.mix_version);
   }
 };
 

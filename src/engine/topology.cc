@@ -50,6 +50,9 @@ NodeCap Topology::add(const NodeSpec& spec) {
   }
   site_cost_[site] = std::min(site_cost_[site], spec.cost.value());
   node_site_.push_back(site);
+  node_mixed_.push_back(std::any_of(
+      cap.devices.begin(), cap.devices.end(),
+      [&](const DeviceCap& d) { return d.model != cap.devices.front().model; }));
 
   const Domain whole{{node}, {}};
   node_domains_.push_back(whole);

@@ -25,6 +25,8 @@ class Topology {
   [[nodiscard]] const std::vector<std::string>& models() const { return models_; }
   [[nodiscard]] std::int32_t site_index(std::string_view site) const;
   [[nodiscard]] const std::vector<std::string>& sites() const { return sites_; }
+  /// The node has devices of more than one model.
+  [[nodiscard]] bool mixed(NodeIndex node) const { return node_mixed_[node]; }
   [[nodiscard]] std::int32_t site_of(NodeIndex node) const { return node_site_[node]; }
   /// Cheapest GPU-hour of the site, in micro-money.
   [[nodiscard]] std::int64_t site_cost(std::int32_t site) const { return site_cost_[site]; }
@@ -46,6 +48,7 @@ class Topology {
   std::vector<std::string> sites_;
   std::vector<std::int64_t> site_cost_;
   std::vector<std::int32_t> node_site_;
+  std::vector<bool> node_mixed_;
   std::vector<std::vector<Domain>> node_islands_;
   std::vector<std::vector<Domain>> node_sockets_;
   std::vector<Domain> node_domains_;

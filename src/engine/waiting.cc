@@ -13,17 +13,21 @@ bool before(const OrderedJobs::Entry& entry, const OrderKey& key) { return entry
 }  // namespace
 
 OrderKey order_key(const JobRec& job, Order order) {
-  const std::int64_t submitted = job.submitted.ns();
+  const std::uint64_t id = job.id.value();
+  OrderKey key{0, job.submitted.ns(), id, true, id};
   switch (order) {
     case Order::kFair:
-    case Order::kPriority: return {-job.spec.priority, submitted, job.id.value()};
+    case Order::kPriority: key.first = -job.spec.priority; break;
     case Order::kShortest: {
       const auto& runtime = job.spec.true_runtime ? job.spec.true_runtime : job.spec.time_limit;
-      return {runtime ? runtime->ns() : kNoLimit, submitted, job.id.value()};
+      key.first = runtime ? runtime->ns() : kNoLimit;
+      break;
     }
     case Order::kFifo: break;
   }
-  return {0, submitted, job.id.value()};
+  if (!job.moved_before) return key;
+  const MovedBefore& moved = *job.moved_before;
+  return {moved.first, moved.second, moved.anchor, false, id};
 }
 
 void OrderedJobs::refresh(Block& block) {

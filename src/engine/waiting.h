@@ -17,10 +17,13 @@
 
 namespace rota::engine {
 
-/// Position in a lane: lower comes first. Uncharged jobs are asked for apart.
+/// Position in a lane: lower comes first. Uncharged jobs are asked for apart. A job that its deadline
+/// moved up stands right before its anchor; every other job is its own anchor.
 struct OrderKey {
   std::int64_t first = 0;
   std::int64_t second = 0;
+  std::uint64_t anchor = 0;
+  bool in_place = true;
   std::uint64_t id = 0;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
 };
