@@ -269,6 +269,8 @@ void Driver::declare_config(Turn& turn) {
   }
   const Config& config = options_.config;
   Declared now{.policy = config.policy, .queues = config.queues, .users = {}};
+  // Refusing is decided job by job at submit, so that --hold-infeasible can say otherwise.
+  now.policy.infeasible = Infeasible::kHold;
   for (const UserConfig& user : config.users) now.users.push_back({user.name, user.limit});
   const auto tell = [&](const Event& event) {
     const Status status = apply(turn, event);

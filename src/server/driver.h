@@ -201,6 +201,7 @@ class Driver final : public Service {
   Result<Translated> translate_for(Turn& turn, const Caller& caller,
                                    const api::SubmitRequest& request);
   Status submit_members(Turn& turn, const Translated& job, GroupId group, JobId first);
+  [[nodiscard]] Status check_feasible(JobId job) const;
   void remember(Turn& turn, const Caller& caller, const api::SubmitRequest& request,
                 const Translated& job, JobId first);
   Result<std::string> pick_queue(const Caller& caller, const api::SubmitRequest& request) const;

@@ -92,7 +92,7 @@ Result<Driver::Target> Driver::resolve_number(const JobRef& ref) {
   Target target;
   const auto take = [&](JobId id) {
     const Result<JobStatus> status = engine.job(id);
-    if (!status.ok()) return;
+    if (!status.ok() || book_.find(id) == nullptr) return;
     target.jobs.push_back(id);
     target.user = status->spec->user;
   };

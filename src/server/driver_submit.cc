@@ -25,6 +25,16 @@ std::string amount_text(const JobSpec& spec) {
   return words;
 }
 
+Error refusal(const api::Verdict& verdict) {
+  std::string why;
+  for (const api::Reason& reason : verdict.reasons) {
+    if (why.empty()) why = reason.sentence;
+  }
+  return {.code = ErrorCode::kRefused,
+          .message = "this cluster can never run it: " + (why.empty() ? verdict.summary : why) +
+                     "; see what there is: rota nodes. To wait all the same: --hold-infeasible"};
+}
+
 }  // namespace
 
 void Driver::submit(const Caller& caller, api::SubmitRequest request,
@@ -163,12 +173,9 @@ Result<api::SubmitReply> Driver::do_submit(Turn& turn, const Caller& caller,
   return reply;
 }
 
-/// All members or none: what the first one's preview accepts, the others are equal to.
+/// All members or none: the others are equal to the first one.
 Status Driver::submit_members(Turn& turn, const Translated& job, GroupId group, JobId first) {
   if (job.is_group) {
-    const Result<engine::Preview> preview =
-        log_->engine().preview(turn.now, job.members.front().spec);
-    if (!preview.ok()) return preview.error();
     const Status status =
         apply(turn, GroupSubmitted{.group = group,
                                    .size = static_cast<std::int64_t>(job.members.size()),
@@ -179,7 +186,8 @@ Status Driver::submit_members(Turn& turn, const Translated& job, GroupId group, 
     JobSpec spec = job.members[i].spec;
     spec.group = group;
     const JobId id(first.value() + i);
-    const Status status = apply(turn, JobSubmitted{.job = id, .spec = std::move(spec)});
+    Status status = apply(turn, JobSubmitted{.job = id, .spec = std::move(spec)});
+    if (status.ok()) status = check_feasible(id);
     if (status.ok()) continue;
     for (std::size_t k = 0; k < i; ++k) {
       (void)apply(turn, JobCommanded{JobId(first.value() + k), JobVerb::kCancel, "rota"});
@@ -187,6 +195,16 @@ Status Driver::submit_members(Turn& turn, const Translated& job, GroupId group, 
     return status;
   }
   return {};
+}
+
+/// The engine ends a job at once that can never start here; the caller gets that as a refusal, and
+/// the number it had is not used again.
+Status Driver::check_feasible(JobId job) const {
+  const Result<JobStatus> status = log_->engine().job(job);
+  if (!status.ok() || !is_final(status->state)) return {};
+  const Result<Verdict> verdict = log_->engine().explain(job);
+  if (!verdict.ok()) return verdict.error();
+  return refusal(views().verdict_of(*verdict));
 }
 
 void Driver::remember(Turn& turn, const Caller& caller, const api::SubmitRequest& request,
@@ -226,6 +244,7 @@ Result<api::Preview> Driver::do_preview(Turn& turn, const Caller& caller,
       log_->engine().preview(turn.now, job->members.front().spec);
   if (!preview.ok()) return preview.error();
   const Views view = views();
+  if (is_final(preview->verdict.state)) return refusal(view.verdict_of(preview->verdict));
   api::Preview out{.starts_now = preview->starts_now,
                    .estimate = iso_time(preview->estimate),
                    .places = view.places(preview->allocation)};

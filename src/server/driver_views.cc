@@ -80,7 +80,7 @@ void Driver::search_engine(Instant now, const JobSearch& search,
     if (id.value() <= search.after) continue;
     if (found.size() > search.limit) return;
     const Result<JobStatus> status = engine.job(id);
-    if (!status.ok()) continue;
+    if (!status.ok() || book_.find(id) == nullptr) continue;
     if (!search.query.user.empty() && status->spec->user != search.query.user) continue;
     if (search.ended_after && status->ended && *status->ended <= *search.ended_after) continue;
     Result<api::Job> view = views().job(id, now, engine::Engine::Detail::kBrief);

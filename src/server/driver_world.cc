@@ -104,8 +104,11 @@ std::optional<backend::StartOrder> Driver::start_order(const StartAttempt& start
 
 Duration Driver::grace_of(JobId job, Duration grace) const {
   const JobRecord* record = book_.find(job);
-  if (record == nullptr) return grace;
-  return record->submission->launch.grace.value_or(grace);
+  // The engine states a grace for preemption only; a cancelled job or one past its limit gets the
+  // policy's as well.
+  const Duration least = std::max(grace, log_->engine().policy().grace);
+  if (record == nullptr) return least;
+  return record->submission->launch.grace.value_or(least);
 }
 
 // ---- facts ----
@@ -260,6 +263,7 @@ void Driver::take_decision(Turn& turn, const Decision& decision) {
 }
 
 void Driver::job_changed(Turn& turn, const JobChanged& change) {
+  if (book_.find(change.job) == nullptr) return;  // refused at submit: nobody has its number
   const std::string state(name_of(change.state));
   if (!is_final(change.state)) {
     options_.store->remove_history(change.job);

@@ -245,7 +245,7 @@ Result<JobSpec> spec_of(const api::SubmitRequest& request, const TranslateContex
   }
   spec.requeue = request.requeue.value_or(job_class.requeue.value_or(true));
   spec.hold_infeasible =
-      request.hold_infeasible || context.policy.infeasible == Infeasible::kHold;
+      request.hold_infeasible || context.config.policy.infeasible == Infeasible::kHold;
   return spec;
 }
 
