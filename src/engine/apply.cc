@@ -58,6 +58,7 @@ bool share_is_free(const DeviceShare& share, const DeviceCap& device) {
 
 Status Core::apply(Instant now, const Event& event) {
   move_to(now);
+  estimates.ready = false;
   return std::visit([this](const auto& e) { return on(e); }, event);
 }
 

@@ -50,6 +50,16 @@ struct Reservation {
   Tasks place;         // where it would go then
 };
 
+/// Expected starts found so far, in the order of turns; good until the state changes.
+struct Estimates {
+  bool ready = false;
+  std::vector<JobId> order;
+  std::size_t next = 0;
+  std::optional<CountTimeline> counts;
+  std::optional<Timeline> timeline;
+  std::map<JobId, std::optional<Instant>> found;
+};
+
 struct Core {
   State state;
   Ledger ledger;
@@ -84,6 +94,7 @@ struct Core {
   std::optional<Reservation> reservation;
   ConservativePlan plan;             // reservations of all blocked jobs (conservative)
   std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
+  Estimates estimates;
 
   // ---- apply.cc ----
   Status apply(Instant now, const Event& event);
@@ -206,6 +217,8 @@ struct Core {
   // ---- explain.cc ----
   Result<Verdict> explain(JobId id);
   std::optional<Instant> estimate(JobId id);
+  void open_estimates();
+  std::optional<Instant> estimate_next(JobId next, bool keep);
   /// Waiting jobs in the order of turns if none could start, up to `most`.
   std::vector<JobId> turn_order(std::size_t most) const;
   CountTimeline counted_timeline() const;

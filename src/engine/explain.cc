@@ -50,9 +50,52 @@ std::vector<JobId> Core::turn_order(std::size_t most) const {
   return out;
 }
 
-std::optional<Instant> Core::estimate(JobId id) {
-  constexpr std::size_t kAheadCounted = 20'000;
+void Core::open_estimates() {
+  // Beyond these an expected start would be a guess at the price of a long search.
+  constexpr std::size_t kAheadCounted = 2'000;
   constexpr std::size_t kAheadGeneral = 64;
+  if (estimates.ready) return;
+  if (shares_stale) divide_shares();
+  estimates = Estimates{};
+  estimates.ready = true;
+  const bool counted = requests.all_plain();
+  estimates.order = turn_order(counted ? kAheadCounted : kAheadGeneral);
+  if (counted) {
+    estimates.counts = counted_timeline();
+  } else {
+    estimates.timeline.emplace(idle_ledger(), busy_intervals());
+  }
+}
+
+/// Expected start of a job behind all that were kept before it; `keep` makes the later ones respect it.
+std::optional<Instant> Core::estimate_next(JobId next, bool keep) {
+  const JobRec& job = *state.jobs.find(next);
+  const PlanQuery query{request(job), job.tasks_min(), job.spec.time_limit, state.now};
+  const auto end = [&](Instant at) -> std::optional<Instant> {
+    if (!job.spec.time_limit) return std::nullopt;
+    return at + *job.spec.time_limit;
+  };
+  std::optional<Instant> at;
+  if (estimates.counts) {
+    const auto found = estimates.counts->earliest(query);
+    if (found) at = found->at;
+    for (std::size_t i = 0; keep && found && i < found->tasks.size(); ++i) {
+      const auto& [node, tasks] = found->tasks[i];
+      estimates.counts->take(node, found->at, end(found->at), tasks * query.request.whole);
+    }
+  } else if (auto slot = estimates.timeline->earliest(placer, query)) {
+    at = slot->at;
+    if (keep) estimates.timeline->add({next, slot->at, end(slot->at), std::move(slot->tasks)});
+  }
+  const bool first = estimates.found.empty();
+  if (first && any_preemptible()) {
+    const auto held = reserve(job);
+    if (held && (!at || held->at < *at)) at = held->at;
+  }
+  return at;
+}
+
+std::optional<Instant> Core::estimate(JobId id) {
   const JobRec* found = state.jobs.find(id);
   if (found == nullptr) return std::nullopt;
   const JobRec& target = *found;
@@ -69,52 +112,17 @@ std::optional<Instant> Core::estimate(JobId id) {
   if (const auto entry = plan.entries.find(id); plan.valid && entry != plan.entries.end()) {
     return entry->second.at;
   }
-  if (shares_stale) divide_shares();
-  const bool counted = requests.all_plain();
-  const auto order = turn_order(counted ? kAheadCounted : kAheadGeneral);
-  if (std::find(order.begin(), order.end(), id) == order.end()) return std::nullopt;
-  std::optional<CountTimeline> counts;
-  std::optional<Timeline> timeline;
-  if (counted) {
-    counts = counted_timeline();
-  } else {
-    timeline.emplace(idle_ledger(), busy_intervals());
-  }
-  bool first = true;
-  for (const JobId next : order) {
+  open_estimates();
+  while (!estimates.found.contains(id) && estimates.next < estimates.order.size()) {
+    const JobId next = estimates.order[estimates.next++];
     const JobRec& job = *state.jobs.find(next);
-    const bool limited = room_in_limits(job, job.tasks_min()) < job.tasks_min();
-    if (limited && next != id) continue;
-    const PlanQuery query{request(job), job.tasks_min(), job.spec.time_limit, state.now};
-    std::optional<Slot> slot;
-    if (first && any_preemptible()) {
-      if (auto held = reserve(job)) slot = Slot{held->at, held->place};
-    }
-    first = false;
-    const auto end = [&](Instant at) -> std::optional<Instant> {
-      if (!job.spec.time_limit) return std::nullopt;
-      return at + *job.spec.time_limit;
-    };
-    if (counts) {
-      const auto at = counts->earliest(query);
-      if (next == id) {
-        if (slot && (!at || slot->at < at->at)) return slot->at;
-        return at ? std::optional(at->at) : std::nullopt;
-      }
-      if (!at) continue;
-      for (const auto& [node, tasks] : at->tasks) {
-        counts->take(node, at->at, end(at->at), tasks * query.request.whole);
-      }
-      continue;
-    }
-    auto at = timeline->earliest(placer, query);
-    if (next == id) {
-      if (slot && (!at || slot->at < at->at)) return slot->at;
-      return at ? std::optional(at->at) : std::nullopt;
-    }
-    if (at) timeline->add({next, at->at, end(at->at), std::move(at->tasks)});
+    // Jobs held back by a limit hold no reservation.
+    const bool keep = room_in_limits(job, job.tasks_min()) >= job.tasks_min();
+    const auto at = estimate_next(next, keep);
+    estimates.found[next] = at;
   }
-  return std::nullopt;
+  const auto known = estimates.found.find(id);
+  return known == estimates.found.end() ? std::nullopt : known->second;
 }
 
 namespace {
