@@ -1,0 +1,214 @@
+// Micro-benchmarks of the engine: what one decision costs, and how it grows with the cluster.
+// Every case states its work in its name; "naive" rows are the bar that runs beside ours.
+#include <benchmark/benchmark.h>
+
+#include "bench/world.h"
+#include "engine/owners.h"
+
+namespace rota::bench {
+namespace {
+
+constexpr std::uint64_t kSeed = 20'261'130;
+
+// Place a job of 1 to 8 GPUs on one node and end another one, on a cluster that is 88 to 90 % full.
+void BM_PlaceAndRelease(benchmark::State& state) {
+  Random random(kSeed);
+  PlacementWorld world(state.range(0));
+  world.fill(89, random);
+  for (auto _ : state) {
+    bool placed = world.start(job_gpus(random));
+    benchmark::DoNotOptimize(placed);
+    if (placed) world.end_one(random);
+  }
+  state.counters["held_ratio"] = world.held_ratio();
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_PlaceAndRelease)->Arg(1'000)->Arg(12'500)->Arg(100'000);
+
+void BM_PlaceAndReleaseNaiveScan(benchmark::State& state) {
+  Random random(kSeed);
+  LinearWorld world(state.range(0));
+  world.fill(89, random);
+  for (auto _ : state) {
+    bool placed = world.start(job_gpus(random));
+    benchmark::DoNotOptimize(placed);
+    if (placed) world.end_one(random);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_PlaceAndReleaseNaiveScan)->Arg(1'000)->Arg(12'500)->Arg(100'000);
+
+// 64 tasks of 8 GPUs, all or none, on a cluster with 100 empty nodes among busy ones.
+void BM_PlaceGang512(benchmark::State& state) {
+  Random random(kSeed);
+  PlacementWorld world(state.range(0));
+  world.fill(89, random);
+  world.empty_nodes(100);
+  for (auto _ : state) {
+    auto tasks = world.place_gang();
+    ROTA_CHECK(tasks.has_value());
+    world.ledger().take(*tasks);
+    world.ledger().give(*tasks);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_PlaceGang512)->Arg(1'000)->Arg(12'500)->Unit(benchmark::kMicrosecond);
+
+// Undoing: a transaction of eight takes, rolled back.
+void BM_LedgerRollback(benchmark::State& state) {
+  Random random(kSeed);
+  PlacementWorld world(1'000);
+  world.empty_nodes(100);
+  auto tasks = world.place_gang();
+  ROTA_CHECK(tasks.has_value());
+  tasks->resize(8);
+  for (auto _ : state) {
+    const engine::Ledger::Mark mark = world.ledger().checkpoint();
+    world.ledger().take(*tasks);
+    world.ledger().rollback(mark);
+  }
+}
+BENCHMARK(BM_LedgerRollback);
+
+/// A tree of `leaves` queues below parents of a hundred each, with holdings and history.
+engine::State owner_state(std::int64_t leaves, FairnessKind fairness) {
+  Random random(kSeed);
+  engine::State state;
+  state.policy.fairness = fairness;
+  state.policy.fairness_span = Duration::days(7);
+  state.queues.emplace_back();  // the root
+  const std::int64_t parents = (leaves + 99) / 100;
+  const auto add = [&](engine::QueueIndex parent) {
+    engine::QueueRec rec;
+    rec.spec.weight = random.between(1, 8);
+    rec.parent = parent;
+    const auto index = static_cast<engine::QueueIndex>(state.queues.size());
+    state.queues[parent].children.push_back(index);
+    state.queues.push_back(std::move(rec));
+    return index;
+  };
+  for (std::int64_t p = 0; p < parents; ++p) add(0);
+  for (std::int64_t l = 0; l < leaves; ++l) {
+    add(static_cast<engine::QueueIndex>(1 + l % parents));
+  }
+  engine::Owners owners(state);
+  for (std::int64_t l = 0; l < leaves; ++l) {
+    const auto leaf = static_cast<engine::QueueIndex>(1 + parents + l);
+    const std::int64_t milli = random.between(0, 16) * 1000;
+    owners.hold(leaf, milli, true);
+    owners.use(leaf, Instant(0), milli, true);
+  }
+  return state;
+}
+
+engine::Demand some_demand(const engine::State& state) {
+  Random random(kSeed + 1);
+  engine::Demand demand(state.queues.size(), 0);
+  for (std::size_t q = 1; q < demand.size(); ++q) {
+    if (state.queues[q].children.empty()) demand[q] = random.between(0, 32) * 1000;
+  }
+  return demand;
+}
+
+// All fair shares of a tree anew.
+void divide_all(benchmark::State& state, FairnessKind fairness) {
+  engine::State records = owner_state(state.range(0), fairness);
+  engine::Owners owners(records);
+  const engine::Demand demand = some_demand(records);
+  std::int64_t second = 1;
+  for (auto _ : state) {
+    owners.divide(Instant(0) + Duration::seconds(second++), demand, state.range(0) * 10);
+    benchmark::DoNotOptimize(owners.fair_share(1));
+  }
+}
+void BM_FairShareInstant(benchmark::State& state) { divide_all(state, FairnessKind::kInstant); }
+void BM_FairShareHalfLife(benchmark::State& state) { divide_all(state, FairnessKind::kHalfLife); }
+BENCHMARK(BM_FairShareInstant)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_FairShareHalfLife)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMicrosecond);
+
+// One job starts and ends: charged along the path to the root, exactly, at its instant.
+void BM_ChargeOneJob(benchmark::State& state) {
+  engine::State records = owner_state(10'000, FairnessKind::kHalfLife);
+  engine::Owners owners(records);
+  const auto leaf = static_cast<engine::QueueIndex>(records.queues.size() - 1);
+  std::int64_t second = 1;
+  for (auto _ : state) {
+    owners.use(leaf, Instant(0) + Duration::seconds(second++), 8000, true);
+    owners.use(leaf, Instant(0) + Duration::seconds(second++), -8000, true);
+  }
+}
+BENCHMARK(BM_ChargeOneJob)->Iterations(100'000);
+
+/// A full cluster of 1,000 x 8 with `pending` jobs behind it.
+engine::Engine full_engine(std::int64_t pending) {
+  Random random(kSeed);
+  engine::Engine engine = make_engine(1'000);
+  std::uint64_t last = 0;
+  while (engine.cluster().pending < pending) {
+    submit_jobs(engine, Instant(0), last + 1, last + 1'000, random);
+    last += 1'000;
+    settle(engine, Instant(0));
+  }
+  return engine;
+}
+
+void BM_ExplainOneJob(benchmark::State& state) {
+  const engine::Engine engine = full_engine(state.range(0));
+  std::vector<JobId> pending;
+  for (const JobId id : engine.live_jobs()) {
+    if (engine.job(id)->state == JobState::kPending) pending.push_back(id);
+  }
+  std::size_t next = 0;
+  for (auto _ : state) {
+    auto verdict = engine.explain(pending[next++ % pending.size()]);
+    ROTA_CHECK(verdict.ok() && !verdict->reasons.empty());
+    benchmark::DoNotOptimize(verdict);
+  }
+}
+BENCHMARK(BM_ExplainOneJob)->Arg(10'000)->Unit(benchmark::kMicrosecond)->Iterations(200);
+
+// A job is submitted to a full cluster of 1,000 x 8 where others wait already; one cycle decides.
+void BM_SubmitAndCycle(benchmark::State& state) {
+  Random random(kSeed + 2);
+  engine::Engine engine = full_engine(state.range(0));
+  std::uint64_t id = engine.jobs().back().value();
+  Instant now = engine.now();
+  for (auto _ : state) {
+    now = now + Duration::milliseconds(1);
+    ROTA_CHECK(engine.apply(now, make_job(++id, job_gpus(random), random)).ok());
+    auto cycle = engine.run_cycle(now);
+    benchmark::DoNotOptimize(cycle);
+  }
+}
+BENCHMARK(BM_SubmitAndCycle)->Arg(10'000)->Unit(benchmark::kMicrosecond)->Iterations(500);
+
+// The first cycle on an empty cluster of 1,000 x 8 with 10,000 jobs waiting: starts what fits.
+void BM_ColdCycle(benchmark::State& state) {
+  std::int64_t started = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Random random(kSeed);
+    engine::Engine engine = make_engine(1'000);
+    submit_jobs(engine, Instant(0), 1, static_cast<std::uint64_t>(state.range(0)), random);
+    state.ResumeTiming();
+    const engine::CycleResult cycle = engine.run_cycle(Instant(0));
+    started = std::ssize(cycle.decisions);
+  }
+  state.counters["started"] = static_cast<double>(started);
+}
+BENCHMARK(BM_ColdCycle)->Arg(10'000)->Unit(benchmark::kMillisecond)->Iterations(5);
+
+// A restart: the state of a full cluster with 10,000 waiting jobs, read from a snapshot.
+void BM_LoadSnapshot(benchmark::State& state) {
+  const std::string snapshot = full_engine(10'000).save();
+  for (auto _ : state) {
+    auto engine = engine::Engine::load(snapshot);
+    ROTA_CHECK(engine.ok());
+    benchmark::DoNotOptimize(engine);
+  }
+  state.counters["bytes"] = static_cast<double>(snapshot.size());
+}
+BENCHMARK(BM_LoadSnapshot)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace rota::bench
