@@ -1,6 +1,6 @@
 // The HTTP schema, version 1: the one source for server, command line, web page and documents.
 //
-// Every resource declares its fields once (name, value, what it means); JSON codec, OpenAPI document
+// Every resource declares its fields once (name, value, what it means); JSON codec, OpenAPI text
 // and TypeScript types are made from these declarations (api/json.h, api/openapi.h).
 // On the wire: times are ISO-8601 UTC strings, durations are seconds (decimal), GPUs are decimals
 // (0.5 is half a device), memory is bytes, absent means unknown or not applicable.

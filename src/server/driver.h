@@ -4,7 +4,8 @@
 //   -> commit (one transaction for all of it) -> answer the callers -> hand the orders out
 //
 // Nothing is answered or ordered that is not durable. A failed commit (disk full) puts the engine
-// back to what is durable; the driver then refuses changes, says so, and goes on when the disk does.
+// back to what is durable; the driver then refuses changes, says so, and goes on once the disk
+// works again.
 //
 // Threads: the Service calls, on_wake() and pulse() may come from any thread; open(), step(),
 // next_step() and close() belong to one thread, the driver thread. No thread is started here: the

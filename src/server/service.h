@@ -55,8 +55,8 @@ struct LogQuery {
   std::int64_t limit = 65536;        // up to 1 MiB
 };
 
-/// Ids are texts: "7", an array "12", a member "12.3"; "@" is the caller's last submitted job, "@~1"
-/// the one before it.
+/// Ids are texts: "7", an array "12", a member "12.3"; "@" is the caller's last submitted job,
+/// "@~1" the one before it.
 class Service {
  public:
   virtual ~Service() = default;

@@ -82,7 +82,8 @@ Result<MilliGpu> task_gpus(double gpus) {
 
 Status set_task(const api::SubmitRequest& request, const ClassConfig& job_class,
                 TaskShape& task) {
-  const int ways = (request.gpus ? 1 : 0) + (request.slots > 0 ? 1 : 0) + (request.mig.empty() ? 0 : 1);
+  const int ways = (request.gpus ? 1 : 0) + (request.slots > 0 ? 1 : 0) +
+                   (request.mig.empty() ? 0 : 1);
   if (ways > 1) return invalid("gpus", "a task uses GPUs, time slices or MIG: one of the three");
   if (request.slots < 0 || request.cpus < 0 || request.memory_bytes < 0 ||
       request.gpu_memory_bytes.value_or(0) < 0) {

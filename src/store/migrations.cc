@@ -86,8 +86,8 @@ Status migrate(Database& database) {
                             "another state folder with --state-dir"};
   }
   for (std::int64_t step = *version; step < newest; ++step) {
-    const std::string sql = "BEGIN IMMEDIATE;" + std::string(kSteps[static_cast<std::size_t>(step)]) +
-                            "PRAGMA user_version = " + std::to_string(step + 1) + ";COMMIT;";
+    const std::string_view text = kSteps[static_cast<std::size_t>(step)];
+    const std::string sql = "BEGIN IMMEDIATE;" + std::string(text) + "PRAGMA user_version = " + std::to_string(step + 1) + ";COMMIT;";
     Status status = database.execute(sql);
     if (!status.ok()) {
       if (database.in_transaction()) (void)database.execute("ROLLBACK");

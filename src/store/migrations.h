@@ -1,5 +1,5 @@
-// The journal's schema as a list of steps, forward only. `PRAGMA user_version` says how many steps a
-// file has had. A step that stood in a release is never changed; a new one is added below it.
+// The journal's schema as a list of steps, forward only. `PRAGMA user_version` says how many steps
+// a file has had. A step that stood in a release is never changed; a new one is added below it.
 #pragma once
 
 #include <cstdint>
