@@ -16,7 +16,7 @@ namespace {
 Error unavailable(const std::string& path, const std::string& what) {
   return {.code = ErrorCode::kUnavailable,
           .message = what + ": " + std::strerror(errno) +
-                     "; name another state folder with --state-dir",
+                     "; name another state folder with --state",
           .where = path};
 }
 
@@ -49,7 +49,7 @@ Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string& folder) 
     if (errno != EWOULDBLOCK) return unavailable(path, "the state folder cannot be locked");
     return Error{.code = ErrorCode::kConflict,
                  .message = owner_of(descriptor) + " serves this state folder already: stop it "
-                            "first, or name another folder with --state-dir",
+                            "first, or name another folder with --state",
                  .where = folder};
   }
   // The pid is for people only; a full disk must not keep the daemon from starting.

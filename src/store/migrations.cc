@@ -83,11 +83,12 @@ Status migrate(Database& database) {
                  .message = "the journal has schema version " + std::to_string(*version) +
                             ", made by a newer rota; this one knows up to " +
                             std::to_string(newest) + ": start the newer version, or give "
-                            "another state folder with --state-dir"};
+                            "another state folder with --state"};
   }
   for (std::int64_t step = *version; step < newest; ++step) {
     const std::string_view text = kSteps[static_cast<std::size_t>(step)];
-    const std::string sql = "BEGIN IMMEDIATE;" + std::string(text) + "PRAGMA user_version = " + std::to_string(step + 1) + ";COMMIT;";
+    const std::string sql = "BEGIN IMMEDIATE;" + std::string(text) +
+                            "PRAGMA user_version = " + std::to_string(step + 1) + ";COMMIT;";
     Status status = database.execute(sql);
     if (!status.ok()) {
       if (database.in_transaction()) (void)database.execute("ROLLBACK");
