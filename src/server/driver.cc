@@ -127,8 +127,8 @@ void Driver::step(Instant now) {
   }
   options_.store->begin();
   declare_config(turn);
-  for (Request& request : requests) request.run(turn);
   take_facts(turn);
+  for (Request& request : requests) request.run(turn);
   decide(turn);
   keep_house(turn);
   const Status status = options_.store->commit();

@@ -185,6 +185,8 @@ Status Driver::submit_members(Turn& turn, const Translated& job, GroupId group, 
   for (std::size_t i = 0; i < job.members.size(); ++i) {
     JobSpec spec = job.members[i].spec;
     spec.group = group;
+    // Before the nodes are known nobody can say what never fits.
+    spec.hold_infeasible = spec.hold_infeasible || !discovered_;
     const JobId id(first.value() + i);
     Status status = apply(turn, JobSubmitted{.job = id, .spec = std::move(spec)});
     if (status.ok()) status = check_feasible(id);

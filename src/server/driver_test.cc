@@ -281,6 +281,14 @@ TEST(Driver, WhatCanNeverFitIsRefusedWithTheResource) {
   EXPECT_TRUE(rig.submit(person("ana"), waits).ok());
 }
 
+TEST(Driver, ACallBeforeTheNodesAreKnownIsNotRefusedForThat) {
+  Rig rig;
+  const auto reply = rig.submit(person("ana"), command("early"));
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  rig.run_for(Duration::seconds(1));
+  EXPECT_EQ(rig.state("1"), "running");
+}
+
 TEST(Driver, MistakesNameTheFieldAndTheNearestWord) {
   Rig rig;
   rig.settle();
