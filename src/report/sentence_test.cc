@@ -42,8 +42,8 @@ TEST(Sentence, NamesTheResource) {
   reason = reason_of(ReasonCode::kInsufficientFree, gibibytes(24).value(), gibibytes(20).value());
   reason.resource = ReasonResource::kGpuMemory;
   EXPECT_EQ(sentence(reason),
-            "needs 24GiB of GPU memory, but only 20GiB of GPU memory are free (short of 4GiB of GPU "
-            "memory)");
+            "needs 24GiB of GPU memory, but only 20GiB of GPU memory are free (short of 4GiB of "
+            "GPU memory)");
 }
 
 TEST(Sentence, SaysWhereItDoesNotFit) {

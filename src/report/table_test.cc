@@ -40,7 +40,7 @@ TEST(Table, FillsShortRowsCutsLongOnesAndCleansCells) {
   table.add_row({{"a"}});
   table.add_row({{"b"}, {"c"}, {"d"}});
   table.add_row({{"e\x1b[2J\n"}, {""}});
-  EXPECT_EQ(table.text({.header = false}), "a\nb       c\ne [2J\n");
+  EXPECT_EQ(table.text({.header = false}), "a\nb      c\ne [2J\n");
   EXPECT_EQ(table.row_count(), 3U);
 }
 

@@ -245,8 +245,10 @@ Measured measure_node(const engine::Engine& engine, const std::string& node, con
 }
 
 Measured measure_user(const engine::Engine& engine, const std::string& user, const Check& check) {
-  const auto status = engine.user(user);
-  if (!status) return missing(status.error());
+  // The engine learns of a user with the first job: before that there is nothing to count.
+  const auto known = engine.user(user);
+  const UserStatus none;
+  const UserStatus* status = known ? &*known : &none;
   const std::string& key = check.key;
   if (key == "running") return count(check, status->running);
   if (key == "pending") return count(check, status->pending);

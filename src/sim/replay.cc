@@ -54,6 +54,9 @@ class Replay {
     settings.infeasible = Infeasible::kHold;
     const Instant start = jobs_.empty() ? Instant() : jobs_.front().submitted;
     if (auto status = engine_.apply(start, PolicySet{settings}); !status) return status;
+    QueueSpec queue;
+    queue.name = "default";
+    if (auto status = engine_.apply(start, QueueSet{queue}); !status) return status;
     for (const NodeSpec& node : nodes) {
       if (auto status = engine_.apply(start, NodeReported{node}); !status) return status;
     }

@@ -269,7 +269,9 @@ class Runner {
       finish(statement, body);
     } else if constexpr (std::is_same_v<Body, CommandStatement>) {
       for (const auto job : body.targets.jobs) {
-        if (can_follow(statement, body.targets, job)) command(statement, job, body.verb);
+        if (!can_follow(statement, body.targets, job)) continue;
+        if (body.targets.by_group && !is_meant(job, body.verb)) continue;
+        command(statement, job, body.verb);
       }
     } else if constexpr (std::is_same_v<Body, ResizeStatement>) {
       resize(statement, body);
@@ -335,6 +337,13 @@ class Runner {
                     : declared.name + " has ended (" + std::string(state_word(status->state)) +
                           ")");
     return false;
+  }
+  /// Of a whole group only the waiting members are held, and only held ones released.
+  bool is_meant(std::size_t job, JobVerb verb) const {
+    const auto status = engine_.job(scenario_.jobs[job].id);
+    if (!status) return false;
+    if (verb == JobVerb::kHold) return status->state == JobState::kPending;
+    return verb != JobVerb::kRelease || status->held;
   }
   void command(const Statement& statement, std::size_t job, JobVerb verb) {
     request(JobCommanded{scenario_.jobs[job].id, verb, ""}, statement.line, statement.column);

@@ -279,8 +279,8 @@ TEST(Jobs, RefuseWhatDoesNotFitTogether) {
                           "whole number or a decimal below 1"));
   EXPECT_THAT(block_errors("submit J gpus=0.1234"),
               ElementsAre("f:3:15: gpus: '0.1234' is not a number of GPUs: expected a whole "
-                          "number, or a decimal with at most three digits after the point, like 2 or "
-                          "0.5"));
+                          "number, or a decimal with at most three digits after the point, like 2 "
+                          "or 0.5"));
   EXPECT_THAT(block_errors("submit J mig=5gb"),
               ElementsAre("f:3:14: mig: '5gb' is not a MIG profile: expected 1g, 2g, 3g, 4g or 7g "
                           "with its memory, like 1g.10gb"));

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/units.h"
@@ -51,8 +50,8 @@ struct Symbols {
   std::set<std::string> declared_users;
   std::set<std::string> users;         // declared, or named by a job
   std::map<std::string, std::vector<Argument>> classes;
-  std::unordered_map<std::string, std::size_t> jobs;    // by name, into Scenario::jobs
-  std::unordered_map<std::string, std::size_t> groups;  // by name, into Scenario::groups
+  std::map<std::string, std::size_t> jobs;    // by name, into Scenario::jobs
+  std::map<std::string, std::size_t> groups;  // by name, into Scenario::groups
   std::map<std::size_t, ServiceSymbol> services;        // by group
   std::vector<QueueUse> queue_uses;
 };
