@@ -97,6 +97,13 @@ std::deque<Driver::Request> Driver::take_requests() {
   return taken;
 }
 
+Caller Driver::ranked(Caller caller) const {
+  const std::vector<std::string>& admins = options_.config.admins;
+  caller.admin = caller.admin || std::find(admins.begin(), admins.end(), caller.user) !=
+                                     admins.end();
+  return caller;
+}
+
 Status Driver::can_write() const {
   if (storage_problem_.empty()) return {};
   return Error{.code = ErrorCode::kUnavailable,

@@ -173,6 +173,8 @@ class Driver final : public Service {
   void update_pulse(Instant now);
   Status apply(Turn& turn, const Event& event);
   [[nodiscard]] Status can_write() const;
+  /// The caller, an administrator also when the configuration says so.
+  [[nodiscard]] Caller ranked(Caller caller) const;
   void post(Request request);
   /// Queues a call; `work` runs in a turn, `done` gets its result once the turn is durable.
   template <class T>

@@ -145,7 +145,7 @@ Result<Driver::Target> Driver::resolve_own(const Caller& caller, const std::stri
 
 void Driver::command(const Caller& caller, std::string id, std::string verb,
                      Reply<api::JobPage> done) {
-  call<api::JobPage>(std::move(done), [this, caller, id, verb](Turn& turn) {
+  call<api::JobPage>(std::move(done), [this, caller = ranked(caller), id, verb](Turn& turn) {
     return do_command(turn, caller, id, verb);
   });
 }
@@ -193,7 +193,7 @@ Result<api::JobPage> Driver::do_command(Turn& turn, const Caller& caller, const 
 
 void Driver::update(const Caller& caller, std::string id, api::UpdateRequest request,
                     Reply<api::Job> done) {
-  call<api::Job>(std::move(done), [this, caller, id, request = std::move(request)](Turn& turn) {
+  call<api::Job>(std::move(done), [this, caller = ranked(caller), id, request = std::move(request)](Turn& turn) {
     return do_update(turn, caller, id, request);
   });
 }
@@ -254,7 +254,7 @@ Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& updat
 
 void Driver::signal(const Caller& caller, std::string id, int signal_number,
                     Reply<api::Job> done) {
-  call<api::Job>(std::move(done), [this, caller, id, signal_number](Turn& turn) {
+  call<api::Job>(std::move(done), [this, caller = ranked(caller), id, signal_number](Turn& turn) {
     return do_signal(turn, caller, id, signal_number);
   });
 }
@@ -295,7 +295,7 @@ Result<api::Job> Driver::do_signal(Turn& turn, const Caller& caller, const std::
 
 void Driver::node_command(const Caller& caller, std::string node, std::string verb,
                           std::string reason, Reply<api::Node> done) {
-  call<api::Node>(std::move(done), [this, caller, node, verb, reason](Turn& turn) {
+  call<api::Node>(std::move(done), [this, caller = ranked(caller), node, verb, reason](Turn& turn) {
     return do_node_command(turn, caller, node, verb, reason);
   });
 }
@@ -333,7 +333,7 @@ Result<api::Node> Driver::do_node_command(Turn& turn, const Caller& caller,
 
 void Driver::queue_set(const Caller& caller, api::QueueRequest request,
                        Reply<api::Queue> done) {
-  call<api::Queue>(std::move(done), [this, caller, request = std::move(request)](Turn& turn) {
+  call<api::Queue>(std::move(done), [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
     return do_queue_set(turn, caller, request);
   });
 }

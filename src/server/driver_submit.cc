@@ -41,7 +41,7 @@ void Driver::submit(const Caller& caller, api::SubmitRequest request,
                     Reply<api::SubmitReply> done) {
   auto shared = std::make_shared<Reply<api::SubmitReply>>(std::move(done));
   post({.run =
-            [this, shared, caller, request = std::move(request)](Turn& turn) {
+            [this, shared, caller = ranked(caller), request = std::move(request)](Turn& turn) {
               auto reply = std::make_shared<Result<api::SubmitReply>>(
                   do_submit(turn, caller, request));
               turn.answers.push_back([this, shared, reply](const Status& durable) {
@@ -63,7 +63,7 @@ void Driver::submit(const Caller& caller, api::SubmitRequest request,
 
 void Driver::preview(const Caller& caller, api::SubmitRequest request,
                      Reply<api::Preview> done) {
-  call<api::Preview>(std::move(done), [this, caller, request = std::move(request)](Turn& turn) {
+  call<api::Preview>(std::move(done), [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
     return do_preview(turn, caller, request);
   });
 }

@@ -342,6 +342,16 @@ TEST(Driver, OnlyAdministratorsChangeNodesAndQueues) {
   EXPECT_EQ(set->quota, 2.0);
 }
 
+TEST(Driver, TheConfigurationNamesAdministrators) {
+  RigOptions options;
+  options.config.admins = {"olga"};
+  Rig rig(options);
+  rig.settle();
+  ASSERT_TRUE(rig.submit(person("ana"), command("a")).ok());
+  EXPECT_EQ(rig.job("1", person("olga"))->name, "a");
+  EXPECT_TRUE(rig.command_job(person("olga"), "1", "cancel").ok());
+}
+
 TEST(Driver, DrainSurvivesARestart) {
   Rig rig;
   rig.settle();

@@ -41,7 +41,7 @@ Readings Driver::readings() const {
 // ---- jobs ----
 
 void Driver::jobs(const Caller& caller, JobQuery query, Reply<api::JobPage> done) {
-  call<api::JobPage>(std::move(done), [this, caller, query = std::move(query)](Turn& turn) {
+  call<api::JobPage>(std::move(done), [this, caller = ranked(caller), query = std::move(query)](Turn& turn) {
     return do_jobs(turn, caller, query);
   });
 }
@@ -131,7 +131,7 @@ Result<api::JobPage> Driver::do_jobs(Turn& turn, const Caller& caller, const Job
 }
 
 void Driver::job(const Caller& caller, std::string id, Reply<api::Job> done) {
-  call<api::Job>(std::move(done), [this, caller, id](Turn& turn) {
+  call<api::Job>(std::move(done), [this, caller = ranked(caller), id](Turn& turn) {
     return do_job(turn, caller, id);
   });
 }
@@ -151,7 +151,7 @@ Result<api::Job> Driver::do_job(Turn& turn, const Caller& caller, const std::str
 }
 
 void Driver::why(const Caller& caller, std::string id, Reply<api::Verdict> done) {
-  call<api::Verdict>(std::move(done), [this, caller, id](Turn&) { return do_why(caller, id); });
+  call<api::Verdict>(std::move(done), [this, caller = ranked(caller), id](Turn&) { return do_why(caller, id); });
 }
 
 Result<api::Verdict> Driver::do_why(const Caller& caller, const std::string& id) {
@@ -175,7 +175,7 @@ Result<api::Verdict> Driver::do_why(const Caller& caller, const std::string& id)
 
 void Driver::request(const Caller& caller, std::string id, Reply<api::SubmitRequest> done) {
   call<api::SubmitRequest>(std::move(done),
-                           [this, caller, id](Turn&) { return do_request(caller, id); });
+                           [this, caller = ranked(caller), id](Turn&) { return do_request(caller, id); });
 }
 
 Result<api::SubmitRequest> Driver::do_request(const Caller& caller, const std::string& id) {
@@ -248,7 +248,7 @@ void Driver::log(const Caller& caller, std::string id, LogQuery query,
   auto shared = std::make_shared<Reply<api::LogChunk>>(std::move(done));
   const auto fail = [shared](const Error& error) { (*shared)(error); };
   post({.run =
-            [this, shared, fail, caller, id, query](Turn& turn) {
+            [this, shared, fail, caller = ranked(caller), id, query](Turn& turn) {
               const Result<OutputPlace> place = find_output(turn, caller, id, query);
               if (!place.ok()) {
                 turn.answers.push_back(
@@ -316,7 +316,7 @@ void Driver::queues(const Caller&, Reply<std::vector<api::Queue>> done) {
 // ---- events ----
 
 void Driver::events(const Caller& caller, EventQuery query, Reply<api::EventPage> done) {
-  call<api::EventPage>(std::move(done), [this, caller, query = std::move(query)](Turn&) {
+  call<api::EventPage>(std::move(done), [this, caller = ranked(caller), query = std::move(query)](Turn&) {
     return do_events(caller, query);
   });
 }
@@ -338,7 +338,7 @@ Result<api::EventPage> Driver::do_events(const Caller& caller, const EventQuery&
 
 std::int64_t Driver::subscribe(const Caller& caller, std::function<void(const api::Event&)> fn) {
   const std::lock_guard lock(subscriptions_mutex_);
-  subscriptions_.emplace(++last_subscription_, Subscription{caller, std::move(fn)});
+  subscriptions_.emplace(++last_subscription_, Subscription{ranked(caller), std::move(fn)});
   return last_subscription_;
 }
 
