@@ -41,15 +41,14 @@ int job_exit_code(const api::Job& job) {
 
 Result<std::vector<api::Job>> resolve_jobs(http::Client& client, const std::string& id) {
   auto job = client.job(id);
-  if (job && job->array_id != job->id) return std::vector<api::Job>{std::move(*job)};
-  if (!job && job.error().code != ErrorCode::kNotFound) return job.error();
+  if (!job) return job.error();
+  // An array's number (and @ after an array) stands for its first member there.
+  const bool whole_array = !job->array_id.empty() && id.find('.') == std::string::npos;
+  if (!whole_array) return std::vector<api::Job>{std::move(*job)};
   server::JobQuery query;
-  query.array = id;
+  query.array = job->array_id;
   query.all = true;
-  auto members = client.all_jobs(query);
-  if (members && !members->empty()) return members;
-  if (job) return std::vector<api::Job>{std::move(*job)};
-  return job.error();
+  return client.all_jobs(query);
 }
 
 Result<std::vector<api::Job>> wait_for_jobs(http::Client& client,

@@ -31,12 +31,11 @@ Result<std::string> read_script(const std::string& file) {
                                                   "'; to run a command write: -- " + file};
   }
   std::string text{std::istreambuf_iterator<char>(input), {}};
-  if (text.size() > kScriptBytesMax) {
-    return bad("the script '" + file + "' is larger than 512 KiB; to run a program write: -- " +
-               file);
-  }
   if (text.find('\0') != std::string::npos) {
     return bad("'" + file + "' is a program, not a script; write: -- " + file);
+  }
+  if (text.size() > kScriptBytesMax) {
+    return bad("the script '" + file + "' is larger than 512 KiB; write: -- " + file);
   }
   if (!text.starts_with("#!")) {
     return bad("the script must begin with a #! line, like #!/bin/bash; to run a program write: "

@@ -136,20 +136,14 @@ class Replay {
     return spec;
   }
 
-  /// Passes until nothing changes. A job of no duration ends at its own start, after this instant's
-  /// passes.
+  /// One pass. A job of no duration ends at the next instant of the loop, which is this one again.
   Status schedule() {
-    bool changed = true;
-    while (changed) {
-      const engine::CycleResult cycle = engine_.run_cycle(now_);
-      ++result_.cycles;
-      changed = false;
-      for (const Decision& decision : cycle.decisions) {
-        const auto* start = std::get_if<StartAttempt>(&decision);
-        if (start == nullptr) continue;
-        changed = cycle.changed;
-        if (auto status = started(*start); !status) return status;
-      }
+    const engine::CycleResult cycle = engine_.run_cycle(now_);
+    ++result_.cycles;
+    for (const Decision& decision : cycle.decisions) {
+      const auto* start = std::get_if<StartAttempt>(&decision);
+      if (start == nullptr) continue;
+      if (auto status = started(*start); !status) return status;
     }
     return {};
   }

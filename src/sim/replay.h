@@ -3,7 +3,7 @@
 //
 // Rules: all jobs are in one queue; each job's time limit is its true runtime and nobody is
 // preempted. At one instant completions come first (by end, then number), then arrivals (in the
-// order given), then scheduling passes until nothing changes. Pure: no clock, no files.
+// order given), then one scheduling pass. Pure: no clock, no files.
 // Cost: one engine pass for each instant at which a job arrives or ends.
 #pragma once
 

@@ -159,7 +159,8 @@ double occupancy_of(const sim::ReplayResult& result) {
   return static_cast<double>(result.gpu_time_held) / static_cast<double>(result.gpu_time_capacity);
 }
 
-double seconds_of(Duration d) { return static_cast<double>(d.ns()) / 1e9; }
+/// Rounded to whole seconds: what the input knows.
+std::int64_t seconds_of(Duration d) { return (d + Duration::milliseconds(500)).whole_seconds(); }
 
 api::Json spread_json(const sim::Spread& spread) {
   api::Json json = api::Json::object();
@@ -212,7 +213,7 @@ std::string runs_table(const Context& context, const OutputOptions& output,
     row.push_back({grouped(run.result.finished)});
     for (const sim::Spread* spread : {&run.result.wait, &run.result.completion}) {
       for (const Duration d : {spread->mean, spread->p50, spread->p90, spread->p99, spread->max}) {
-        row.push_back({grouped(d.whole_seconds())});
+        row.push_back({grouped(seconds_of(d))});
       }
     }
     row.push_back({number_text(occupancy_of(run.result) * 100, 1) + "%"});

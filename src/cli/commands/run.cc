@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <mutex>
+#include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "cli/commands/declare.h"
@@ -18,6 +19,8 @@
 
 namespace rota::cli {
 namespace {
+
+constexpr std::chrono::hours kKeepOutput{7 * 24};
 
 /// Signals that end `run` go to the job instead. Blocked before any thread starts.
 sigset_t forwarded_signals() {
@@ -125,6 +128,30 @@ int follow_job(Context& context, http::Client& client, const http::Endpoint& end
   return code;
 }
 
+/// Output of `run` belongs on the terminal, not into files of the working directory: it is kept for
+/// `rota logs` in the account's state folder for a week.
+void choose_output_files(const Context& context, api::SubmitRequest& request) {
+  namespace fs = std::filesystem;
+  if (!request.stdout_path.empty() || !request.stderr_path.empty()) return;
+  const auto state = context.variable("XDG_STATE_HOME");
+  const auto home = context.variable("HOME");
+  if (!state && !home) return;
+  const fs::path folder = (state ? fs::path(*state) : fs::path(*home) / ".local/state") /
+                          "rota/run-output";
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return;
+  fs::permissions(folder, fs::perms::owner_all, failed);
+  const auto oldest = fs::file_time_type::clock::now() - kKeepOutput;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder, failed)) {
+    std::error_code ignored;
+    const bool ours = file.path().filename().string().starts_with("job-");
+    if (ours && file.last_write_time(ignored) < oldest) fs::remove(file.path(), ignored);
+  }
+  request.stdout_path = folder / ("job-%j-" + request.idempotency_key.substr(0, 8) + ".out");
+  request.stderr_path = folder / ("job-%j-" + request.idempotency_key.substr(0, 8) + ".err");
+}
+
 int run(Context& context, Common& common, const Parsed& parsed) {
   auto draft = make_draft(parsed, kOnRun, context);
   if (!draft) return report_error(context, draft.error());
@@ -146,6 +173,7 @@ int run(Context& context, Common& common, const Parsed& parsed) {
       return kExitOk;
     }
     draft->request.idempotency_key = make_idempotency_key();
+    choose_output_files(context, draft->request);
     const auto reply = client.submit(draft->request);
     if (!reply) return report_daemon_error(context, client, reply.error());
     print_warnings(context, reply->warnings);

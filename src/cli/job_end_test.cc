@@ -1,0 +1,138 @@
+#include "cli/job_end.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/demo/show.h"
+#include "cli/demo/story.h"
+#include "cli/redo.h"
+#include "cli/serve.h"
+#include "cli/submission.h"
+#include "cli/test_world.h"
+#include "cli/views.h"
+
+namespace rota::cli {
+namespace {
+
+api::Job job(std::string id, std::string state, std::string cause = {}) {
+  api::Job made;
+  made.id = std::move(id);
+  made.state = std::move(state);
+  made.end_cause = std::move(cause);
+  return made;
+}
+
+TEST(JobExitCode, IsTheJobsOwnOrSaysHowItEnded) {
+  EXPECT_EQ(job_exit_code(job("1", "done")), 0);
+  EXPECT_EQ(job_exit_code(job("1", "running")), 0);
+  EXPECT_EQ(job_exit_code(job("1", "timeout", "time_limit")), 124);
+  EXPECT_EQ(job_exit_code(job("1", "cancelled", "preempted")), 75);
+  EXPECT_EQ(job_exit_code(job("1", "cancelled", "cancelled")), 1);
+  api::Job failed = job("1", "failed", "exited");
+  failed.exit_code = 7;
+  EXPECT_EQ(job_exit_code(failed), 7);
+  failed.exit_code.reset();
+  failed.signal = 9;
+  EXPECT_EQ(job_exit_code(failed), 137);
+}
+
+TEST(Redo, FollowsOnlyWhatWasCancelledInVain) {
+  std::vector<api::Job> jobs{job("1", "failed", "exited"),
+                             job("2", "cancelled", "dependency_never"),
+                             job("3", "cancelled", "dependency_never"),
+                             job("4", "cancelled", "cancelled"), job("5", "done")};
+  jobs[1].dependencies = {"afterok:1"};
+  jobs[2].dependencies = {"afterok:2"};
+  jobs[3].dependencies = {"afterok:1"};
+  jobs[4].dependencies = {"afterany:1"};
+  EXPECT_EQ(cancelled_dependants(jobs, "1"), (std::vector<std::string>{"2", "3"}));
+}
+
+TEST(Tree, HangsJobsBelowWhatTheyWaitFor) {
+  TestWorld world;
+  std::vector<api::Job> jobs{job("1", "running"), job("2", "pending"), job("5.1", "running"),
+                             job("5.2", "pending"), job("9", "pending")};
+  jobs[1].dependencies = {"afterok:1"};
+  jobs[2].array_id = jobs[3].array_id = "5";
+  jobs[4].dependencies = {"afterok:5"};
+  EXPECT_EQ(job_tree(world.context, jobs),
+            "1    running\n└─ 2    pending\n5  array\n├─ 5.1    running\n├─ 5.2    pending\n"
+            "└─ 9    pending\n");
+}
+
+TEST(JobTable, SaysWhereOrWhy) {
+  TestWorld world;
+  api::Job running = job("1", "running");
+  running.tasks = 2;
+  running.gpus = 4;
+  running.places = {{.task = 0, .node = "n1", .devices = "0-3", .uuids = {}},
+                    {.task = 1, .node = "n2", .devices = "0-3", .uuids = {}}};
+  api::Job waiting = job("2", "pending");
+  waiting.reason = "insufficient_free";
+  waiting.estimate = "2017-10-09T08:01:55Z";
+  const std::string text =
+      table_of(world.context, {.no_headers = true}, std::vector<api::Job>{running, waiting},
+               job_view(world.context));
+  EXPECT_NE(text.find("2x4"), std::string::npos) << text;
+  EXPECT_NE(text.find("n1:0-3 n2:0-3"), std::string::npos) << text;
+  EXPECT_NE(text.find("insufficient free, in 1h00m"), std::string::npos) << text;
+}
+
+TEST(VerdictText, NamesReasonsEstimateAndHelp) {
+  TestWorld world;
+  api::Verdict verdict;
+  verdict.id = "7";
+  verdict.state = "pending";
+  verdict.summary = "job 7 waits for 2 GPUs";
+  verdict.reasons = {{.code = "insufficient_free", .sentence = "needs 4 GPUs, 2 are free"}};
+  verdict.estimate = "2017-10-09T08:01:55Z";
+  verdict.ahead = 3;
+  verdict.would_help = {"starts when job 3 ends"};
+  const std::string text = verdict_text(world.context, verdict);
+  EXPECT_EQ(text,
+            "job 7 waits for 2 GPUs\n  - needs 4 GPUs, 2 are free\n"
+            "Expected start: 2017-10-09T08:01:55Z (in 1h00m)\nAhead of it: 3 jobs\n"
+            "What would help:\n  - starts when job 3 ends\n");
+}
+
+TEST(Listen, AcceptsLoopbackOnly) {
+  EXPECT_EQ(**parse_listen("127.0.0.1:7682"), 7682);
+  EXPECT_EQ(**parse_listen("0"), 0);
+  EXPECT_FALSE(parse_listen("off")->has_value());
+  for (const char* text : {"0.0.0.0:80", "example.org:80", "", "x", "70000", "127.0.0.1:"}) {
+    EXPECT_FALSE(parse_listen(text)) << text;
+  }
+}
+
+TEST(IdempotencyKeys, AreNeverTheSame) {
+  EXPECT_EQ(make_idempotency_key().size(), 32U);
+  EXPECT_NE(make_idempotency_key(), make_idempotency_key());
+}
+
+TEST(Story, FitsEveryPowerOfTwo) {
+  for (const double gpus : {1.0, 2.0, 4.0, 8.0, 16.0}) {
+    const auto steps = story_steps({.gpus = gpus, .to_the_end = true, .workdir = "/tmp", .env = {}});
+    ASSERT_EQ(steps.size(), 9U);
+    double at_start = 0;
+    for (int i = 0; i < 3; ++i) {
+      const api::SubmitRequest& request = steps[static_cast<std::size_t>(i)].request;
+      at_start += *request.gpus * static_cast<double>(request.tasks);
+    }
+    EXPECT_EQ(at_start, gpus);
+  }
+}
+
+TEST(Story, ItsChecksFailWhenNothingHappened) {
+  for (const StoryCheck& check : check_story({})) EXPECT_FALSE(check.holds) << check.words;
+}
+
+TEST(GpuMap, ShowsHoldersByNode) {
+  std::vector<api::Device> gpus(3);
+  gpus[0].node = gpus[1].node = "sim1";
+  gpus[2].node = "sim2";
+  gpus[0].jobs = {"3"};
+  gpus[2].jobs = {"4", "5"};
+  EXPECT_EQ(gpu_map(gpus), "sim1 [3 .] sim2 [4+5]");
+}
+
+}  // namespace
+}  // namespace rota::cli

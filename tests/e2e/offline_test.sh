@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# What needs no daemon: replay of past jobs, scenarios, completion.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+sample=$ROTA_SOURCE_DIR/tests/data/philly-500.csv
+
+expect 0 rota replay "$sample" --on flat:64 --order fifo,shortest --backfill off,easy
+says "clairvoyant bound"
+says "shortest*"
+same "$(grep -c '500' <<<"$OUT")" 4
+expect 0 rota replay "$sample" --on 8x8 --backfill easy -o json
+says '"jobs": 500'
+says '"wait_seconds"'
+says '"replay_seconds"'
+printf 'node a[1-4] gpus=8\n' >cluster.scenario
+expect 0 rota replay "$sample" --on cluster.scenario -o yaml
+says "order: fifo"
+
+cat >good.scenario <<'S'
+# One job runs, one waits.
+node n1 gpus=4
+at 0s
+submit A gpus=4 time=10m
+submit B gpus=1 time=10m
+expect A state=running
+expect B state=pending
+S
+sed 's/B state=pending/B state=running/' good.scenario >bad.scenario
+expect 0 rota sim good.scenario
+says "1 scenario passed"
+expect 0 rota sim --trace good.scenario
+expect 1 rota sim --quiet good.scenario bad.scenario
+says "bad.scenario:7"
+says "running"
+expect 1 rota sim -o json bad.scenario
+says '"expected": "running"'
+
+expect 0 rota completion bash
+bash -n <<<"$OUT" || fail "the bash completion is not valid"
+complete_words() {  # complete_words WORD..: what bash offers for the last word
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+  _rota
+  printf '%s\n' "${COMPREPLY[@]}"
+}
+source <("$ROTA_BIN" completion bash)
+complete_words rota sub | grep -qx submit || fail "completion of commands"
+complete_words rota submit --gp | grep -qx -- --gpus || fail "completion of options"
+complete_words rota ls -o js | grep -qx json || fail "completion of values"
+complete_words rota queue se | grep -qx set || fail "completion of inner commands"
+complete_words rota submit --exclus | grep -q . && fail "refused options are offered" || true
+expect 0 rota completion zsh
+says "#compdef rota"
+expect 0 rota completion fish
+says "complete -c rota"
