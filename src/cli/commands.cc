@@ -63,8 +63,8 @@ constexpr Command kRequeue{"requeue", kControl, "stop running jobs and put them 
                            "[OPTION...] ID...", "A finished job is started over as a new attempt.",
                            "rota requeue 7", false, declare_requeue};
 constexpr Command kUpdate{"update", kControl, "change what a job asks for", "[OPTION...] ID...",
-                          "A running job keeps its place: only priority, time limit, name, comment\n"
-                          "and the tasks of an elastic job can change.",
+                          "A running job keeps its place: only priority, time limit, name,\n"
+                          "comment and the tasks of an elastic job can change.",
                           "rota update 7 --time 8h --priority 10", false, declare_update};
 constexpr Command kRedo{"redo", kControl, "submit a job again as it was", "[OPTION...] ID",
                         "", "rota redo @\nrota redo 12 --cascade", false, declare_redo};

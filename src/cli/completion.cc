@@ -95,8 +95,12 @@ void bash_case(const CLI::App& app, const std::string& path, std::string& out) {
   out += "      esac\n      words=" + shell_word(words_of(app)) + "\n";
   switch (argument_of(app)) {
     case Argument::kNothing: break;
-    case Argument::kJob: out += "      [[ $current == -* ]] || words=\"$words $(_rota_jobs)\"\n"; break;
-    case Argument::kNode: out += "      [[ $current == -* ]] || words=\"$words $(_rota_nodes)\"\n"; break;
+    case Argument::kJob:
+      out += "      [[ $current == -* ]] || words=\"$words $(_rota_jobs)\"\n";
+      break;
+    case Argument::kNode:
+      out += "      [[ $current == -* ]] || words=\"$words $(_rota_nodes)\"\n";
+      break;
     case Argument::kFile: out += "      files=1\n"; break;
   }
   out += "      ;;\n";

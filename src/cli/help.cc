@@ -103,14 +103,14 @@ std::string general_help(const CLI::App& root) {
       "  rota demo                                   see it work, without a GPU\n"
       "  rota serve                                  start the daemon of this machine\n"
       "  rota run --gpus 1 -- python train.py        run now, see the output, get the exit code\n"
-      "  rota submit --gpus 2 --time 4h job.sh       queue a script (#SBATCH and #ROTA lines work)\n"
+      "  rota submit --gpus 2 --time 4h job.sh       queue a script (#SBATCH lines work)\n"
       "  rota why 7                                  why job 7 waits, and when it will start\n"
       "\nJobs are named by number (7), array member (12.3), or @ for your latest and @~1 for the\n"
-      "one before. `rota COMMAND --help` shows a command's options and examples. Most commands take\n"
+      "one before. `rota COMMAND --help` shows a command's options and examples. Most take\n"
       "-o table|wide|json|yaml|csv|name.\n"
-      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 no such object, 4 refused or infeasible, 5 no daemon,\n"
-      "6 denied. run and wait return the job's code, 128+n for signal n, 124 at its time limit, 75\n"
-      "when it was preempted and not requeued.\n";
+      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 no such object, 4 refused or infeasible,\n"
+      "5 no daemon, 6 denied. run and wait return the job's code, 128+n for signal n, 124 at its\n"
+      "time limit, 75 when it was preempted and not requeued.\n";
   (void)root;
   return out;
 }

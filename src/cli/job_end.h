@@ -19,8 +19,8 @@ namespace rota::cli {
 [[nodiscard]] Result<std::vector<api::Job>> resolve_jobs(http::Client& client,
                                                          const std::string& id);
 
-/// Waits until every job named by `ids` is final; `ended` hears of each end once. Survives a restart
-/// of the daemon. Value: the jobs, in the order of `ids`.
+/// Waits until every job named by `ids` is final; `ended` hears of each end once. Survives a
+/// restart of the daemon. Value: the jobs, in the order of `ids`.
 [[nodiscard]] Result<std::vector<api::Job>> wait_for_jobs(
     http::Client& client, const std::vector<std::string>& ids,
     const std::function<void(const api::Job&)>& ended);

@@ -1,8 +1,8 @@
 // The one place where commands print lists and objects: table, wide, json, yaml, csv, name.
 //
 // json, yaml and csv show exactly the fields of api/v1.h, in their order: a field is never renamed
-// or removed within version 1. csv has one column a field; lists are joined by ';', maps and lists of
-// objects are JSON. Tables are for people and may change.
+// or removed within version 1. csv has one column a field; lists are joined by ';', maps and lists
+// of objects are JSON. Tables are for people and may change.
 #pragma once
 
 #include <cstdint>

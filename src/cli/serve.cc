@@ -154,8 +154,8 @@ Result<std::optional<std::uint16_t>> parse_listen(std::string_view text) {
     digits = text.substr(colon + 1);
     if (!host.empty() && host != "127.0.0.1" && host != "localhost" && host != "[::1]") {
       return Error{ErrorCode::kInvalidArgument,
-                   "listen '" + std::string(text) + "': only loopback (127.0.0.1) is allowed; reach "
-                   "it from elsewhere through ssh -L"};
+                   "listen '" + std::string(text) + "': only loopback (127.0.0.1) is allowed; "
+                   "reach it from elsewhere through ssh -L"};
     }
   }
   const auto port = parse_int(digits);

@@ -1,6 +1,6 @@
 // Options that only sbatch spells so: each is carried out, accepted with a warning where Rota has
-// nothing to do, or refused by name with what to write instead. Spelling and meaning follow sbatch's
-// manual page of Slurm 22.05.
+// nothing to do, or refused by name with what to write instead. Spelling and meaning follow
+// sbatch's manual page of Slurm 22.05.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -75,7 +75,9 @@ Status take_work(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& use
 /// --wrap makes a script of a shell command.
 Status settle_work(const Parsed& parsed, Draft& draft) {
   if (draft.wrap) {
-    if (parsed.tail_kind != TailKind::kNone) return bad("--wrap and a FILE or -- exclude each other");
+    if (parsed.tail_kind != TailKind::kNone) {
+      return bad("--wrap and a FILE or -- exclude each other");
+    }
     draft.request.script = "#!/bin/sh\n" + *draft.wrap + "\n";
   } else if (parsed.tail_kind == TailKind::kNone) {
     return bad("nothing to run: give a script FILE, or a command after --");

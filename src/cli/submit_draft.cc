@@ -64,7 +64,8 @@ Status settle_devices(Draft& draft, const Layout& layout) {
   switch (kind) {
     case Kind::kPlain:
     case Kind::kNone:
-      if (draft.slurm_style) request.gpus = 0.0;  // as under Slurm: what is not asked for is not given
+      // As under Slurm: what is not asked for is not given.
+      if (draft.slurm_style) request.gpus = 0.0;
       return {};
     case Kind::kPerTask: request.gpus = as_double(wish.gpus.value()); return {};
     case Kind::kPerProcess:

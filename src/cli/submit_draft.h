@@ -1,8 +1,8 @@
 // A submission while its options are being collected from configuration, script, environment and
 // command line, and the step that makes an API request of it.
 //
-// A later source (Source, rising) replaces what an earlier one said about the same thing; inside one
-// source the last word counts, and lists grow.
+// A later source (Source, rising) replaces what an earlier one said about the same thing; inside
+// one source the last word counts, and lists grow.
 #pragma once
 
 #include <cstdint>

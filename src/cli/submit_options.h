@@ -65,8 +65,8 @@ struct SubmitOption {
 [[nodiscard]] Status apply_uses(const std::vector<OptionUse>& uses, Draft& draft,
                                 const Context& context);
 
-/// Uses from SBATCH_* and ROTA_* variables. Inside a job ROTA_* are no options: Rota itself set them
-/// there (ROTA_GPUS, ROTA_NODELIST).
+/// Uses from SBATCH_* and ROTA_* variables. Inside a job ROTA_* are no options: Rota itself set
+/// them there (ROTA_GPUS, ROTA_NODELIST).
 [[nodiscard]] std::vector<OptionUse> uses_of_environment(const Context& context);
 
 // The two halves of the table.

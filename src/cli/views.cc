@@ -59,7 +59,9 @@ std::string contract_text(const api::Job& job) {
 
 std::string ended_text(const api::Job& job) {
   std::string text = reason_words(job.end_cause);
-  if (job.exit_code) text += (text.empty() ? "" : ", ") + ("exit code " + std::to_string(*job.exit_code));
+  if (job.exit_code) {
+    text += (text.empty() ? "" : ", ") + ("exit code " + std::to_string(*job.exit_code));
+  }
   if (job.signal.value_or(0) > 0) {
     text += (text.empty() ? "" : ", ") + signal_name(static_cast<int>(*job.signal));
   }

@@ -33,7 +33,8 @@ const CLI::Option* short_option(const CLI::App& app, char letter) {
 std::size_t positional_room(const CLI::App& app) {
   std::size_t room = 0;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) room += static_cast<std::size_t>(option->get_items_expected_max());
+    if (!option->get_positional()) continue;
+    room += static_cast<std::size_t>(option->get_items_expected_max());
   }
   return room;
 }

@@ -26,7 +26,8 @@ class Words : public ::testing::Test {
 };
 
 TEST_F(Words, OptionsStandBeforeTheCommandAndNeverAfter) {
-  const auto result = walk({"submit", "-G2", "--time", "4h", "--hold", "--", "python", "--lr", "1"});
+  const auto result =
+      walk({"submit", "-G2", "--time", "4h", "--hold", "--", "python", "--lr", "1"});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->parsed.tail_kind, TailKind::kCommand);
   EXPECT_EQ(result->parsed.tail, (std::vector<std::string>{"python", "--lr", "1"}));

@@ -143,8 +143,8 @@ Result<std::int64_t> JobCsvReader::time_of(const Field& field, std::string_view 
   const auto scaled = parse_fixed(field.text, millis ? 6 : 9);
   if (!scaled || *scaled < 0 || *scaled / 1'000'000'000 > kSecondsMax) {
     return error_at(field.column, std::string(what) + " '" + field.text +
-                                      "' is no time; expected `2017-10-09 07:01:55` or a number of " +
-                                      (millis ? "milliseconds" : "seconds"));
+                                      "' is no time; expected `2017-10-09 07:01:55` or a " +
+                                      "number of " + (millis ? "milliseconds" : "seconds"));
   }
   return *scaled;
 }
@@ -169,8 +169,8 @@ Result<HistoryJob> JobCsvReader::job_of(const std::vector<Field>& fields) const 
   const Field& gpus_field = field(Role::kGpus);
   const auto gpus = parse_int(gpus_field.text);
   if (!gpus || *gpus < 0 || *gpus > kGpusMax) {
-    return error_at(gpus_field.column, "'" + gpus_field.text + "' is no number of GPUs; expected a" +
-                                           " whole number from 0 to 1000000");
+    return error_at(gpus_field.column, "'" + gpus_field.text + "' is no number of GPUs; expected " +
+                                           "a whole number from 0 to 1000000");
   }
   job.row = row_;
   job.submitted = Instant(*submitted);

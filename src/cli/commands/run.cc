@@ -1,5 +1,5 @@
-// `rota run`: submit, stream, wait, return the job's code. Three threads beside the main one: output,
-// error output, and signals, each with a connection of its own.
+// `rota run`: submit, stream, wait, return the job's code. The main thread copies the output; error
+// output and signals have a thread and a connection each.
 #include <csignal>
 #include <unistd.h>
 
@@ -30,8 +30,8 @@ sigset_t forwarded_signals() {
   return set;
 }
 
-/// Takes the signals of this process while the job lives: the first asks it to end, the second kills
-/// it, the third leaves it to the daemon.
+/// Takes the signals of this process while the job lives: the first asks it to end, the second
+/// kills it, the third leaves it to the daemon.
 class SignalForwarder {
  public:
   SignalForwarder(Context& context, http::Endpoint endpoint, std::string job)

@@ -82,7 +82,8 @@ int serve_behind(Context& context, const ServeCommand& command) {
     if (wait_until_gone(*pid, std::chrono::milliseconds(0))) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return report_error(context, {ErrorCode::kConflict, "the daemon did not start; its log is " + log});
+  return report_error(context,
+                      {ErrorCode::kConflict, "the daemon did not start; its log is " + log});
 }
 
 int stop_daemon(Context& context, const Common& common) {

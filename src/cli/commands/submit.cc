@@ -40,7 +40,8 @@ void print_reply(Context& context, const Draft& draft, const OutputOptions& outp
     return;
   }
   print_object(context, output, reply, reply.id, [&] {
-    std::string text = "submitted " + job_count_text(reply) + " (" + asked_text(draft.request) + ")";
+    std::string text =
+        "submitted " + job_count_text(reply) + " (" + asked_text(draft.request) + ")";
     if (reply.repeated) text += ", known from an earlier try";
     text += reply.state == "pending" || reply.state.empty() ? "\n" : ", " + reply.state + "\n";
     return text;

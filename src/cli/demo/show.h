@@ -1,5 +1,5 @@
-// What the demonstration shows while it runs: plain lines, and on a terminal a table below them that
-// is drawn anew.
+// What the demonstration shows while it runs: plain lines, and on a terminal a table below them
+// that is drawn anew.
 #pragma once
 
 #include <string>
@@ -17,7 +17,8 @@ class DemoShow {
   /// A line that stays, with the seconds since the start.
   void say(double seconds, std::string_view text, bool story);
   /// The table: one line a job with a bar of its time. Nothing without a terminal.
-  void draw(double seconds, const std::vector<api::Job>& jobs, const std::vector<api::Device>& gpus);
+  void draw(double seconds, const std::vector<api::Job>& jobs,
+            const std::vector<api::Device>& gpus);
   /// Takes the table away.
   void clear();
 

@@ -8,7 +8,7 @@ namespace rota::cli {
 namespace {
 
 constexpr std::size_t kSteps = 9;
-constexpr std::size_t kJobs = 12;  // the array has four
+constexpr std::size_t kStoryJobs = 12;  // the array has four
 
 /// Saves its step, so that it goes on where it was after a preemption.
 constexpr std::string_view kTrain = R"(#!/bin/sh
@@ -129,7 +129,7 @@ std::vector<StoryStep> story_steps(const StoryOptions& options) {
 
 bool story_is_over(const std::vector<api::Job>& jobs, std::size_t steps_done,
                    const StoryOptions& options) {
-  if (steps_done < kSteps || jobs.size() < kJobs) return false;
+  if (steps_done < kSteps || jobs.size() < kStoryJobs) return false;
   return std::all_of(jobs.begin(), jobs.end(), [&](const api::Job& job) {
     if (is_final_state(job.state)) return true;
     if (options.to_the_end) return false;
@@ -149,7 +149,7 @@ std::vector<StoryCheck> check_story(const std::vector<api::Job>& jobs) {
   const api::Job* label = find(jobs, "2");
   const api::Job* all = find(jobs, "7");
   const api::Job* broken = find(jobs, "13");
-  check("all twelve jobs are there", jobs.size() == kJobs);
+  check("all twelve jobs are there", jobs.size() == kStoryJobs);
   check("job 1 was preempted once, for job 4, and finished on its second attempt",
         train != nullptr && train->state == "done" && train->evictions == 1 &&
             train->evicted_by == "4" && train->attempts == 2);

@@ -25,8 +25,8 @@ struct StoryOptions {
   std::map<std::string, std::string> env;
 };
 
-/// Jobs: 1 is preempted for 4, 2 and 3 run, 5 is backfilled, 6 depends on 2, 7 waits for all GPUs, 8
-/// is an array, 13 fails.
+/// Jobs: 1 is preempted for 4, 2 and 3 run, 5 is backfilled, 6 depends on 2, 7 waits for all GPUs,
+/// 8 is an array, 13 fails.
 [[nodiscard]] std::vector<StoryStep> story_steps(const StoryOptions& options);
 
 /// rota.yaml of the demonstration: three teams of equal weight.
