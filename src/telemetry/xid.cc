@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::array kIgnored = {43, 44, 63, 68, 92, 121, 137, 160};
 constexpr std::array kApplications = {13, 31, 32, 45, 69, 94, 109};
-constexpr std::array kResets = {46, 48, 62, 64, 74, 95, 110, 119, 120, 136, 140, 143, 155, 156, 158};
+constexpr std::array kResets = {46,  48,  62,  64,  74,  95,  110, 119,
+                                120, 136, 140, 143, 155, 156, 158};
 constexpr std::array kReboots = {54, 79};
 
 template <class List>

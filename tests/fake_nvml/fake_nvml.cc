@@ -1,8 +1,8 @@
 // A stand-in for libnvidia-ml.so.1. It knows nothing of Rota's declarations: structures are written
 // byte by byte at the published offsets, so a mistake in either side shows.
 //
-// The file named by ROTA_FAKE_NVML describes the machine and is read again at every call. A line is a
-// word and its values:
+// The file named by ROTA_FAKE_NVML describes the machine and is read again at every call. A line
+// is a word and its values:
 //   init CODE                 nvmlInit gives CODE
 //   device NAME...            one more device
 //   lost I | reset I          calls for device I give 15 | 16
@@ -15,8 +15,8 @@
 //   mig I
 //   hang WORD                 calls of that group do not return while the line stands
 //
-// Variants, by definition: FAKE_OLD (a driver of 2019: no versioned calls, no events, no fields) and
-// FAKE_MINIMAL (only what nothing works without).
+// Variants, by definition: FAKE_OLD (a driver of 2019: no versioned calls, no events, no fields)
+// and FAKE_MINIMAL (only what nothing works without).
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// One attempt as the daemon sees it, and what follows from the states of its tasks. Pure: the caller
-// reads files, watches processes and carries out what `Attempt::next` says.
+// One attempt as the daemon sees it, and what follows from the states of its tasks. Pure: the
+// caller reads files, watches processes and carries out what `Attempt::next` says.
 #pragma once
 
 #include <cstdint>

@@ -45,8 +45,8 @@ class DeviceStates {
   /// healthy; a suspect device is an error once it has been so for `suspect_after`.
   void health(const DeviceKey& key, const telemetry::DeviceReading& reading, Instant now,
               Facts& out);
-  /// `use`: every process from outside, empty when there is none. The largest is told; again when it
-  /// is another one or its memory changed by 256 MiB or more.
+  /// `use`: every process from outside, empty when there is none. The largest is told; again when
+  /// it is another one or its memory changed by 256 MiB or more.
   void foreign(const DeviceKey& key, const std::vector<ForeignProcess>& use, Facts& out);
   /// Leftovers of an ended attempt. pid 0: none.
   void held(const DeviceKey& key, std::int64_t pid, Facts& out);

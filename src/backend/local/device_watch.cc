@@ -211,23 +211,19 @@ bool DeviceWatch::belongs_to(std::int64_t pid, const EndedAttempt& ended) const 
                      [&](const std::string& mark) { return has_mark(environment, mark); });
 }
 
-std::vector<DeviceWatch::Holder> DeviceWatch::holders_of(const EndedAttempt& ended, bool patient) {
+std::vector<DeviceWatch::Holder> DeviceWatch::listed_holders(const EndedAttempt& ended) {
   std::vector<Holder> holders;
   for (const auto& [node, devices] : ended.devices) {
-    auto readings = driver_->read(node);
+    const auto readings = driver_->read(node);
+    if (!readings.ok()) continue;
     for (const std::int64_t index : devices) {
-      const DeviceKey key{node, static_cast<std::int32_t>(index)};
-      if (!patient) {
-        for (const shim::Process& left : ended.leftovers) holders.push_back({left, key});
-      }
-      if (!readings.ok() || index < 0 || index >= static_cast<std::int64_t>(readings->size())) {
-        continue;
-      }
+      if (index < 0 || index >= static_cast<std::int64_t>(readings->size())) continue;
       const auto& processes = (*readings)[static_cast<std::size_t>(index)].processes;
       if (!processes) continue;
       for (const telemetry::DeviceProcess& process : *processes) {
         if (!belongs_to(process.pid, ended)) continue;
-        holders.push_back({{process.pid, shim::process_facts(process.pid).start}, key});
+        holders.push_back({{process.pid, shim::process_facts(process.pid).start},
+                           {node, static_cast<std::int32_t>(index)}});
       }
     }
   }
@@ -235,12 +231,20 @@ std::vector<DeviceWatch::Holder> DeviceWatch::holders_of(const EndedAttempt& end
 }
 
 void DeviceWatch::check_ended(const EndedAttempt& ended) {
+  std::vector<Holder> holders = listed_holders(ended);
   // A driver may list a process for a moment after its end: look again before it is called held.
   for (const auto pause : kSecondLooks) {
-    if (holders_of(ended, true).empty()) break;
+    if (holders.empty()) break;
     std::this_thread::sleep_for(pause);
+    holders = listed_holders(ended);
   }
-  const std::vector<Holder> holders = holders_of(ended, false);
+  for (const auto& [node, devices] : ended.devices) {
+    for (const std::int64_t index : devices) {
+      for (const shim::Process& left : ended.leftovers) {
+        holders.push_back({left, {node, static_cast<std::int32_t>(index)}});
+      }
+    }
+  }
   Facts facts;
   for (const Holder& holder : holders) {
     holders_.push_back(holder);

@@ -75,7 +75,7 @@ class DeviceWatch {
   void watch_holders(Facts& out);
   void measure(const std::vector<DeviceClaim>& claims, Facts& out);
   void check_ended(const EndedAttempt& ended);
-  std::vector<Holder> holders_of(const EndedAttempt& ended, bool patient);
+  std::vector<Holder> listed_holders(const EndedAttempt& ended);
   bool belongs_to(std::int64_t pid, const EndedAttempt& ended) const;
   [[nodiscard]] bool is_listed(const Holder& holder) const;
   void forget_activity(const std::string& node);

@@ -22,12 +22,12 @@ struct EnvironmentFacts {
 /// replace them, and such names left over from another job are dropped. ROTA_END_TIME is not in it:
 /// the shim adds it when the task begins.
 ///
-/// Always: ROTA_JOB_ID, ROTA_ATTEMPT, ROTA_RESTART_REASON (empty at first), ROTA_GPUS (how many, `2`
-/// or `0.5`), ROTA_GPU_UUIDS, ROTA_NODELIST, ROTA_NNODES (tasks; each counts as a node),
-/// ROTA_NODE_RANK, ROTA_CHECKPOINT_DIR, CUDA_VISIBLE_DEVICES (plain integers, empty without devices),
-/// CUDA_DEVICE_ORDER, NVIDIA_VISIBLE_DEVICES.
-/// With a port: MASTER_ADDR, MASTER_PORT, PET_*; RANK, WORLD_SIZE, LOCAL_* when every task of a gang
-/// has one GPU. Array members: ROTA_ARRAY_*. Jobs submitted the Slurm way: SLURM_*.
+/// Always: ROTA_JOB_ID, ROTA_ATTEMPT, ROTA_RESTART_REASON (empty at first), ROTA_GPUS (how many,
+/// `2` or `0.5`), ROTA_GPU_UUIDS, ROTA_NODELIST, ROTA_NNODES (tasks; each counts as a node),
+/// ROTA_NODE_RANK, ROTA_CHECKPOINT_DIR, CUDA_VISIBLE_DEVICES (plain integers, empty without
+/// devices), CUDA_DEVICE_ORDER, NVIDIA_VISIBLE_DEVICES.
+/// With a port: MASTER_ADDR, MASTER_PORT, PET_*; RANK, WORLD_SIZE, LOCAL_* when every task of a
+/// gang has one GPU. Array members: ROTA_ARRAY_*. Jobs submitted the Slurm way: SLURM_*.
 std::vector<std::string> task_environment(const StartOrder& order, const TaskPlace& place,
                                           const EnvironmentFacts& facts);
 

@@ -112,10 +112,11 @@ Status LocalBackend::Impl::prepare() {
   state_dir = fs::canonical(options.state_dir).string();
   attempts_dir = state_dir + "/attempts";
   const std::string key = key_of(state_dir);
-  script_dir = (options.script_dir.empty() ? "/run/rota/scripts" : options.script_dir.string()) +
-               "/" + key;
-  checkpoint_root = options.checkpoint_dir.empty() ? state_dir + "/checkpoints"
-                                                   : options.checkpoint_dir.string();
+  const fs::path scripts = options.script_dir.empty() ? "/run/rota/scripts" : options.script_dir;
+  script_dir = (fs::absolute(scripts) / key).string();
+  checkpoint_root = options.checkpoint_dir.empty()
+                        ? state_dir + "/checkpoints"
+                        : fs::absolute(options.checkpoint_dir).string();
   if (Status made = make_folder(attempts_dir); !made.ok()) return made;
   ::chmod(attempts_dir.c_str(), 0700);
   if (Status made = make_folder(checkpoint_root); !made.ok()) return made;
@@ -141,10 +142,16 @@ Status LocalBackend::Impl::prepare() {
   boot = shim::boot_id();
   if (options.use_cgroups) cgroup_base = usable_cgroup_base(key);
   sweep_cgroups(cgroup_base);
+  return learn_uuids();
+}
+
+Status LocalBackend::Impl::learn_uuids() {
   const auto nodes = driver->discover();
   if (!nodes.ok()) return nodes.error();
   for (const NodeSpec& node : *nodes) {
-    for (const DeviceSpec& device : node.devices) uuids[node.name].push_back(device.uuid);
+    std::vector<std::string>& list = uuids[node.name];
+    list.clear();
+    for (const DeviceSpec& device : node.devices) list.push_back(device.uuid);
   }
   return {};
 }
@@ -159,6 +166,12 @@ OrderContext LocalBackend::Impl::context_for(const StartOrder& order) {
   context.checkpoint_root = checkpoint_root;
   context.cgroup_base = cgroup_base;
   context.cluster_name = options.cluster_name;
+  for (const TaskPlace& place : order.allocation.tasks) {
+    for (const DeviceShare& share : place.devices) {
+      const auto known = static_cast<std::int32_t>(uuids[place.node].size());
+      if (share.device >= known) (void)learn_uuids();  // a node or device that came later
+    }
+  }
   context.uuids = uuids;
   context.nofile_soft = nofile_soft;
   context.grace_default = options.grace_default;

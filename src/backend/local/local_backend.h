@@ -1,16 +1,16 @@
-// Real processes on this machine. Each task has a small parent of its own, rota-shim, which outlives
-// the daemon, keeps the grace time, kills what is left and writes down how the task ended.
+// Real processes on this machine. Each task has a small parent of its own, rota-shim, which
+// outlives the daemon, keeps the grace time, kills what is left and writes down how the task ended.
 //
-// Truth lives in files below `<state>/attempts/<job>.<attempt>/`: order.json (what was asked for) and
-// per task task<k>.status.json. A shim holds a lock on byte k of order.json as long as it lives, so
-// a daemon that starts again finds every task: alive, ended with its true exit code, lost, or never
-// begun (then it is begun now). No task is begun twice: a shim that finds the lock held or a status
-// written goes away.
+// Truth lives in files below `<state>/attempts/<job>.<attempt>/`: order.json (what was asked for)
+// and per task task<k>.status.json. A shim holds a lock on byte k of order.json as long as it
+// lives, so a daemon that starts again finds every task: alive, ended with its true exit code,
+// lost, or never begun (then it is begun now). No task is begun twice: a shim that finds the lock
+// held or a status written goes away.
 //
 // Output: launch.stdout_path with its patterns (output_paths.h), as the job's user. A first attempt
 // truncates unless launch.append_output; later attempts always append.
-// Exit codes of commands that cannot be run: 127 not found, 126 not executable, or workdir or output
-// not usable; these are ends of kind kExited with words in `detail`.
+// Exit codes of commands that cannot be run: 127 not found, 126 not executable, or workdir or
+// output not usable; these are ends of kind kExited with words in `detail`.
 //
 // Threads: all calls may come from any thread; none blocks longer than the disk and a fork.
 #pragma once
@@ -53,8 +53,8 @@ class LocalBackend final : public ExecutionBackend {
  public:
   /// Reads the state folder and adopts what it finds; their facts wait for poll(). Errors:
   /// kInvalidArgument (folder or shim unusable), kConflict (another daemon uses the folder).
-  static Result<std::unique_ptr<LocalBackend>> open(LocalOptions options,
-                                                    std::shared_ptr<telemetry::DeviceDriver> driver);
+  static Result<std::unique_ptr<LocalBackend>> open(
+      LocalOptions options, std::shared_ptr<telemetry::DeviceDriver> driver);
   /// Leaves all tasks running.
   ~LocalBackend() override;
 

@@ -52,6 +52,7 @@ struct LocalBackend::Impl {
   void declare_lost(Attempt& attempt, AttemptTask& task, const std::string& why);
 
   // ---- with the mutex held ----
+  Status learn_uuids();
   OrderContext context_for(const StartOrder& order);
   Status write_order(const Attempt& attempt);
   void spawn(Attempt& attempt, AttemptTask& task);

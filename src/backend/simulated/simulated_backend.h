@@ -2,8 +2,8 @@
 //
 // It stands for the world outside the daemon: attempts go on while the daemon is "down". Two calls
 // with the same seed, orders and instants give the same facts. Nothing happens between two calls of
-// advance_to(); inside one, things happen in order of their instants, ties in order of their making.
-// Threads: none; the owner serialises all calls.
+// advance_to(); inside one, things happen in order of their instants, ties in order of their
+// making. Threads: none; the owner serialises all calls.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +75,8 @@ class SimulatedBackend final : public ExecutionBackend {
   [[nodiscard]] std::optional<Instant> next_event() const;
 
   /// The node stops: its attempts are gone, gangs lose a member and their other tasks end with it.
-  /// Gives NodeCommanded{fail}, then AttemptEnded{kLost} for each. Until recover_node(), which gives
-  /// NodeCommanded{recover}, starts there fail to launch and discover() shows it as down.
+  /// Gives NodeCommanded{fail}, then AttemptEnded{kLost} for each. Until recover_node(), which
+  /// gives NodeCommanded{recover}, starts there fail to launch and discover() shows it as down.
   void fail_node(const std::string& node);
   void recover_node(const std::string& node);
   /// Adds a device or activity fact, subject to the faults like any other.
@@ -96,8 +96,8 @@ class SimulatedBackend final : public ExecutionBackend {
   [[nodiscard]] std::vector<Running> running() const;
   /// How often processes of this attempt were begun: never above 1.
   [[nodiscard]] std::int64_t launches(JobId job, std::int64_t attempt) const;
-  /// Every broken promise of the daemon, in words: a device given twice, an attempt begun twice, two
-  /// attempts of a job at once, a device that does not exist. Empty: none.
+  /// Every broken promise of the daemon, in words: a device given twice, an attempt begun twice,
+  /// two attempts of a job at once, a device that does not exist. Empty: none.
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
   [[nodiscard]] Instant now() const { return now_; }
 

@@ -190,7 +190,8 @@ class Parser {
     return static_cast<std::size_t>(number(at, 0, static_cast<std::int64_t>(count) - 1));
   }
 
-  /// Calls `set` with the value of each device: one for all, or a list as long as there are devices.
+  /// Calls `set` with the value of each device: one for all, or a list as long as there are
+  /// devices.
   template <class Set>
   void per_device(const YAML::Node& value, std::size_t count, Set&& set) const {
     if (!value) return;

@@ -10,9 +10,9 @@
 
 namespace rota::telemetry {
 
-/// `8xh100`: one node sim1 of eight; `2x4xh100`: nodes sim1 and sim2 of four each; `h100`: one node of
-/// one. Up to 1,000 nodes of 64 devices. All devices of a node form one island; eight and more are
-/// split over two sockets. Errors name the part that is wrong and a valid example.
+/// `8xh100`: one node sim1 of eight; `2x4xh100`: nodes sim1 and sim2 of four each; `h100`: one
+/// node of one. Up to 1,000 nodes of 64 devices. All devices of a node form one island; eight and
+/// more are split over two sockets. Errors name the part that is wrong and a valid example.
 Result<std::vector<NodeSpec>> parse_shape(std::string_view shape);
 
 /// A node like those of parse_shape(): islands, sockets and made-up device identities

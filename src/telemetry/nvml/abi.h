@@ -1,6 +1,7 @@
-// The part of NVIDIA's management library that Rota calls: own declarations of its binary interface.
-// Sizes and offsets are those of the published interface on x86-64 and are checked here; they are the
-// same since drivers of the 450 series. No header of the vendor is needed to build.
+// The part of NVIDIA's management library that Rota calls: own declarations of its binary
+// interface. Sizes and offsets are those of the published interface on x86-64 and are checked
+// here; they are the same since drivers of the 450 series. No header of the vendor is needed to
+// build.
 #pragma once
 
 #include <cstddef>

@@ -11,9 +11,9 @@
 
 namespace rota::telemetry {
 
-/// One thread, one call at a time. A call that misses its deadline goes on in the background; until it
-/// returns, further calls are refused at once. Destruction never waits for a call that hangs: its
-/// thread is left behind with what it needs. Calls must therefore own what they touch.
+/// One thread, one call at a time. A call that misses its deadline goes on in the background;
+/// until it returns, further calls are refused at once. Destruction never waits for a call that
+/// hangs: its thread is left behind with what it needs. Calls must therefore own what they touch.
 class DeadlineWorker {
  public:
   DeadlineWorker();

@@ -12,8 +12,9 @@
 
 namespace rota::telemetry {
 
-/// All calls of the library run on a thread of its own. When one does not return in time its devices
-/// are reported as suspect, with what is known of them, until it does. Safe to call from any thread.
+/// All calls of the library run on a thread of its own. When one does not return in time its
+/// devices are reported as suspect, with what is known of them, until it does. Safe to call from
+/// any thread.
 class NvmlDriver final : public DeviceDriver {
  public:
   struct Options {

@@ -13,8 +13,8 @@ struct TopologyDevice {
   std::string pci;
 };
 
-/// Groups of two and more devices, by index: those joined by NVLink, directly or through switches; on
-/// machines without NVLink those below common PCIe switches.
+/// Groups of two and more devices, by index: those joined by NVLink, directly or through switches;
+/// on machines without NVLink those below common PCIe switches.
 std::vector<std::vector<int>> find_islands(const Functions& call,
                                            const std::vector<TopologyDevice>& devices);
 /// Groups of devices at the same NUMA node.

@@ -1,5 +1,5 @@
-// Strings of the system (paths, environments) in JSON. They may hold any bytes; what is not UTF-8 is
-// written as {"hex": "ff00"}.
+// Strings of the system (paths, environments) in JSON. They may hold any bytes; what is not UTF-8
+// is written as {"hex": "ff00"}.
 #pragma once
 
 #include <nlohmann/json.hpp>

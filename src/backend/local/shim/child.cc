@@ -157,7 +157,9 @@ void exec_by_path(const TaskOrder& task, std::vector<char*>& argv, char** env) {
     }
   }
   std::vector<char*> argv_pointers;
-  for (const std::string& word : task.argv) argv_pointers.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : task.argv) {
+    argv_pointers.push_back(const_cast<char*>(word.c_str()));
+  }
   argv_pointers.push_back(nullptr);
   std::vector<char*> env_pointers;
   for (const std::string& entry : env) env_pointers.push_back(const_cast<char*>(entry.c_str()));

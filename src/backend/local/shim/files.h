@@ -6,8 +6,8 @@
 //   .../task<k>.status.json                     written by the shim only, replaced atomically
 //   .../task<k>.stop.json                       written by the daemon, then SIGUSR1 to the shim
 //
-// Everything here is inline, so that the shim links no library of its own. A file of another version
-// or half a file reads as absent.
+// Everything here is inline, so that the shim links no library of its own. A file of another
+// version or half a file reads as absent.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // rota-shim ATTEMPT_DIR TASK: the parent of one task. Started by the daemon, outlives it.
 //
-// Exit: 0 the task's end is written, or the task belongs to another shim; 2 usage; 3 the order cannot
-// be read (nothing was begun).
+// Exit: 0 the task's end is written, or the task belongs to another shim; 2 usage; 3 the order
+// cannot be read (nothing was begun).
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -26,6 +26,7 @@ void detach() {
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::close_range(3, ~0U, 0);
+  if (::chdir("/") != 0) return;  // else it would keep a file system busy; the paths are absolute
 }
 
 /// Takes the lock that says "this task's shim lives"; held until the process ends. The descriptor

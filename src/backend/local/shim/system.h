@@ -159,9 +159,9 @@ inline std::vector<std::int64_t> children_of(std::int64_t pid) {
   return children;
 }
 
-/// All processes below `root`, without it, parents first; zombies too. One pass: what forks meanwhile
-/// may be missed, so a caller that kills repeats until nothing is left. Kernels without the list of
-/// children (CONFIG_PROC_CHILDREN) cost a pass over the whole process table.
+/// All processes below `root`, without it, parents first; zombies too. One pass: what forks
+/// meanwhile may be missed, so a caller that kills repeats until nothing is left. Kernels without
+/// the list of children (CONFIG_PROC_CHILDREN) cost a pass over the whole process table.
 inline std::vector<std::int64_t> descendants_of(std::int64_t root) {
   static const bool has_lists = ::access("/proc/thread-self/children", F_OK) == 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
