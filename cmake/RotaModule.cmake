@@ -41,15 +41,18 @@ function(rota_gtest NAME)
 endfunction()
 
 # rota_module(NAME [PURE] [DIR folder] [DEPENDS modules] [LIBS libraries] [PCH headers]
-#             [TEST_DEPENDS modules] [TEST_LIBS libraries] [TEST_SHARDS n])
+#             [TEST_DEPENDS modules] [TEST_LIBS libraries] [TEST_SHARDS n]
+#             [UNITY n] [ALONE patterns])
 #
 # Makes the library rota_NAME of all *.cc below src/NAME (or DIR) and the test NAME_test of all
 # *_test.cc there. A module without sources is an INTERFACE library that passes on its
 # dependencies. PURE modules may name no LIBS and depend on PURE modules alone.
+# UNITY compiles n sources together, since most of the time goes into the headers they share;
+# ALONE names sources that keep a translation unit of their own.
 # tools/tidy reads these calls and checks every #include against DEPENDS.
 function(rota_module NAME)
-  cmake_parse_arguments(ARG "PURE" "DIR;TEST_SHARDS"
-    "DEPENDS;LIBS;PCH;EXCLUDE;TEST_DEPENDS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "PURE" "DIR;TEST_SHARDS;UNITY"
+    "DEPENDS;LIBS;PCH;EXCLUDE;ALONE;TEST_DEPENDS;TEST_LIBS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rota_module(${NAME}): unknown words '${ARG_UNPARSED_ARGUMENTS}'")
   endif()
@@ -87,7 +90,15 @@ function(rota_module NAME)
     add_library(rota_${NAME} STATIC ${sources})
     target_link_libraries(rota_${NAME} PUBLIC ${links} PRIVATE rota_flags)
     target_include_directories(rota_${NAME} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
-    if(ROTA_PCH AND ARG_PCH)
+    if(ARG_UNITY AND ROTA_UNITY)
+      set_target_properties(rota_${NAME} PROPERTIES
+        UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
+      foreach(pattern IN LISTS ARG_ALONE)
+        set(alone ${sources})
+        list(FILTER alone INCLUDE REGEX "${pattern}")
+        set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      endforeach()
+    elseif(ROTA_PCH AND ARG_PCH)
       target_precompile_headers(rota_${NAME} PRIVATE ${ARG_PCH})
     endif()
   else()

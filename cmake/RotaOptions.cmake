@@ -4,6 +4,7 @@ option(ROTA_TESTS "Build the tests" ON)
 option(ROTA_BENCH "Build the benchmarks" OFF)
 option(ROTA_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 option(ROTA_PCH "Precompile the heavy third-party headers" ON)
+option(ROTA_UNITY "Compile several sources of the heavy modules together" ON)
 option(ROTA_WERROR "Turn warnings into errors" ON)
 set(ROTA_SANITIZE "" CACHE STRING "Sanitizers of the build: 'address,undefined' or 'thread'")
 

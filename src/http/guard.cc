@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 3> kLoopbackNames = {"127.0.0.1", "localh
 // Calls that need no token: is it alive, and the trade of the token for a cookie.
 constexpr std::array<std::string_view, 2> kOpenPaths = {"/healthz", "/api/v1/session"};
 
-std::string lower(std::string_view text) {
+std::string lower_host(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -33,8 +33,8 @@ HostPort split_host(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const bool has_port = colon != std::string_view::npos &&
                         (bracket == std::string_view::npos || colon > bracket);
-  if (!has_port) return {lower(text), ""};
-  return {lower(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+  if (!has_port) return {lower_host(text), ""};
+  return {lower_host(text.substr(0, colon)), std::string(text.substr(colon + 1))};
 }
 
 Response refuse(int status, std::string message) {
@@ -52,7 +52,7 @@ bool is_open(std::string_view target) {
 /// Case-insensitive scheme, then one space or more.
 std::string_view bearer(std::string_view header) {
   constexpr std::string_view kScheme = "bearer ";
-  if (lower(header.substr(0, kScheme.size())) != kScheme) return {};
+  if (lower_host(header.substr(0, kScheme.size())) != kScheme) return {};
   header.remove_prefix(kScheme.size());
   while (!header.empty() && header.front() == ' ') header.remove_prefix(1);
   return header;

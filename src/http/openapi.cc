@@ -101,7 +101,7 @@ Json operation_of(const Route& route) {
   return out;
 }
 
-std::string lower(std::string_view text) {
+std::string method_word(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
   return out;
@@ -120,7 +120,7 @@ std::string openapi_document(std::string_view version) {
   document["security"] = Json::array({Json{{"token", Json::array()}}});
   Json paths = Json::object();
   for (const Route& route : route_table()) {
-    paths[std::string(route.path)][lower(method_name(route.method))] = operation_of(route);
+    paths[std::string(route.path)][method_word(method_name(route.method))] = operation_of(route);
   }
   document["paths"] = std::move(paths);
   document["components"] = {{"schemas", api::component_schemas()}};

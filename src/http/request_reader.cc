@@ -15,7 +15,7 @@ namespace beast_http = boost::beast::http;
 
 namespace {
 
-std::string lower(boost::beast::string_view text) {
+std::string lower_word(boost::beast::string_view text) {
   std::string out(text.data(), text.size());
   for (char& c : out) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -67,7 +67,7 @@ struct RequestReader::Impl {
     head.keep_alive = message.keep_alive();
     for (const auto& field : message) {
       const auto value = field.value();
-      head.headers.emplace_back(lower(field.name_string()),
+      head.headers.emplace_back(lower_word(field.name_string()),
                                 std::string(value.data(), value.size()));
     }
     if (message.version() >= 11 && head.header_count("host") != 1) {
@@ -116,7 +116,7 @@ const Request& RequestReader::head() const { return impl_->head; }
 
 bool RequestReader::expects_continue() const {
   const std::string* expect = impl_->head.header("expect");
-  return expect != nullptr && lower({expect->data(), expect->size()}) == "100-continue" &&
+  return expect != nullptr && lower_word({expect->data(), expect->size()}) == "100-continue" &&
          !impl_->parser->is_done();
 }
 

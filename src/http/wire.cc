@@ -73,7 +73,7 @@ struct SocketAddress {
   socklen_t length = 0;
 };
 
-Result<SocketAddress> unix_address(const std::string& path) {
+Result<SocketAddress> socket_path_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -160,7 +160,7 @@ Result<HostAndPort> parse_loopback_url(const std::string& url) {
 Result<Wire> Wire::connect(const Endpoint& endpoint, Deadline deadline) {
   const Result<SocketAddress> address = endpoint.socket_path.empty()
                                             ? tcp_address(endpoint.url)
-                                            : unix_address(endpoint.socket_path);
+                                            : socket_path_address(endpoint.socket_path);
   if (!address) return address.error();
   const int family = address->storage.ss_family;
   const int descriptor = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

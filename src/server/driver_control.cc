@@ -9,7 +9,7 @@
 namespace rota::server {
 namespace {
 
-Error invalid(std::string field, std::string message) {
+Error invalid_request(std::string field, std::string message) {
   return {.code = ErrorCode::kInvalidArgument,
           .message = std::move(message),
           .where = std::move(field)};
@@ -26,7 +26,7 @@ Result<E> verb_of(const std::string& word) {
   std::vector<std::string> known;
   for (const std::string_view name : names_of(E{})) known.emplace_back(name);
   const std::string_view near = nearest_word(word, known);
-  return invalid("verb", "'" + word + "' cannot be done; " +
+  return invalid_request("verb", "'" + word + "' cannot be done; " +
                              (near.empty() ? "one of: " + join(known, ", ")
                                            : "did you mean '" + std::string(near) + "'?"));
 }
@@ -233,7 +233,7 @@ Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& updat
   if (!changed.ok()) return changed;
   if (update.queue) {
     if (!log_->engine().queue(*update.queue).ok()) {
-      return invalid("queue", "there is no queue '" + *update.queue + "'; see: rota queue ls");
+      return invalid_request("queue", "there is no queue '" + *update.queue + "'; see: rota queue ls");
     }
     spec.queue = *update.queue;
   }
@@ -264,7 +264,7 @@ Result<api::Job> Driver::do_signal(Turn& turn, const Caller& caller, const std::
   const Status writable = can_write();
   if (!writable.ok()) return writable.error();
   if (signal_number < 1 || signal_number > 64) {
-    return invalid("signal", "a signal is a number between 1 and 64");
+    return invalid_request("signal", "a signal is a number between 1 and 64");
   }
   const Result<Target> target = resolve_own(caller, id);
   if (!target.ok()) return target.error();
@@ -309,7 +309,7 @@ Result<api::Node> Driver::do_node_command(Turn& turn, const Caller& caller,
   const Result<NodeVerb> verb = verb_of<NodeVerb>(verb_name);
   if (!verb.ok()) return verb.error();
   if (*verb == NodeVerb::kFail || *verb == NodeVerb::kRemove) {
-    return invalid("verb", "'" + verb_name + "' is found out by the back-end; use drain or "
+    return invalid_request("verb", "'" + verb_name + "' is found out by the back-end; use drain or "
                            "quarantine");
   }
   if (!log_->engine().node(node).ok()) {
@@ -343,7 +343,7 @@ Result<api::Queue> Driver::do_queue_set(Turn& turn, const Caller& caller,
   if (!caller.admin) return admins_only("change queues");
   const Status writable = can_write();
   if (!writable.ok()) return writable.error();
-  if (request.name.empty()) return invalid("name", "a queue needs a name");
+  if (request.name.empty()) return invalid_request("name", "a queue needs a name");
   QueueSpec spec{.name = request.name};
   const Result<QueueStatus> known = log_->engine().queue(request.name);
   if (known.ok()) spec = known->spec;

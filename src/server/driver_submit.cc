@@ -9,7 +9,7 @@
 namespace rota::server {
 namespace {
 
-Error invalid(std::string field, std::string message) {
+Error invalid_submit(std::string field, std::string message) {
   return {.code = ErrorCode::kInvalidArgument,
           .message = std::move(message),
           .where = std::move(field)};
@@ -76,7 +76,7 @@ Result<std::string> Driver::pick_queue(const Caller& caller,
     if (engine.queue(request.queue).ok()) return request.queue;
     const std::vector<std::string> known = engine.queue_names();
     const std::string_view near = nearest_word(request.queue, known);
-    return invalid("queue", "there is no queue '" + request.queue + "'; " +
+    return invalid_submit("queue", "there is no queue '" + request.queue + "'; " +
                                 (near.empty() ? "see: rota queue ls"
                                               : "did you mean '" + std::string(near) + "'?"));
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr double kSecondsMax = 100.0 * 366 * 86'400;
 
-Error invalid(std::string message, std::string field = {}) {
+Error invalid_text(std::string message, std::string field = {}) {
   return {.code = ErrorCode::kInvalidArgument,
           .message = std::move(message),
           .where = std::move(field)};
@@ -129,7 +129,7 @@ std::string iso_time(const std::optional<Instant>& time) {
 
 Result<Instant> parse_iso_time(std::string_view text) {
   if (const std::optional<Instant> time = try_parse(text)) return *time;
-  return invalid("'" + std::string(text) +
+  return invalid_text("'" + std::string(text) +
                  "' is no time; write 2026-03-01T08:15:00Z or 2026-03-01T08:15:00+01:00");
 }
 
@@ -137,7 +137,7 @@ double seconds_of(Duration duration) { return static_cast<double>(duration.ns())
 
 Result<Duration> duration_of(double seconds, const std::string& field) {
   if (!std::isfinite(seconds) || seconds < 0 || seconds > kSecondsMax) {
-    return invalid(field + " must be between 0 and 100 years, in seconds", field);
+    return invalid_text(field + " must be between 0 and 100 years, in seconds", field);
   }
   return Duration(std::llround(seconds * 1e9));
 }
@@ -148,7 +148,7 @@ Result<MilliGpu> milli_gpus_of(double gpus, const std::string& field) {
   const double milli = gpus * 1000.0;
   if (!std::isfinite(gpus) || gpus < 0 || gpus > 1e6 ||
       std::abs(milli - std::round(milli)) > 1e-6) {
-    return invalid(field + " must be between 0 and 1000000, with at most three decimals", field);
+    return invalid_text(field + " must be between 0 and 1000000, with at most three decimals", field);
   }
   return MilliGpu(std::llround(milli));
 }
@@ -158,7 +158,7 @@ double gpu_hours_of(Int128 milli_gpu_nanoseconds) {
 }
 
 Result<JobRef> parse_job_ref(std::string_view text) {
-  const Error bad = invalid("'" + std::string(text.substr(0, 64)) +
+  const Error bad = invalid_text("'" + std::string(text.substr(0, 64)) +
                             "' is no job: write a number (7), a member of an array (12.3), "
                             "or @ for your latest; see: rota ls --me");
   JobRef ref;

@@ -19,7 +19,7 @@ namespace {
 constexpr int kCyclesMaxPerInstant = 10'000;
 
 template <class... Visitors>
-struct Overload : Visitors... {
+struct OnDecision : Visitors... {
   using Visitors::operator()...;
 };
 
@@ -243,7 +243,7 @@ class Runner {
       add_fields(digest_, decision);
       trace(decision_words(decision, scenario_));
       watcher_.see(now_, decision);
-      std::visit(Overload{[&](const StartAttempt& d) {
+      std::visit(OnDecision{[&](const StartAttempt& d) {
                             world_.start(now_, d.job, d.attempt, d.allocation.tasks);
                             fact(AttemptStarted{d.job, d.attempt});
                           },
