@@ -39,6 +39,7 @@ class OrdersTest : public testing::Test {
   OrdersTest() {
     NodeSpec node{.name = "n1", .devices = {{.model = "h100"}}};
     EXPECT_TRUE(engine_.apply(now_, NodeReported{node}).ok());
+    EXPECT_TRUE(engine_.apply(now_, QueueSet{{.name = "default"}}).ok());
     JobSpec spec;
     spec.user = "ana";
     EXPECT_TRUE(engine_.apply(now_, JobSubmitted{JobId(1), spec}).ok());
