@@ -235,7 +235,7 @@ Runner declare_events(CLI::App& app, Context& context) {
       ->group("Which");
   app.add_option("--last", options->last, "how many past ones at first (default 50)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
       ->group("Which");
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, options, &context](const Parsed&) {

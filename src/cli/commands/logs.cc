@@ -75,17 +75,17 @@ Runner declare_logs(CLI::App& app, Context& context) {
   app.add_flag("-f,--follow", options->follow, "go on until the job has ended")->group("What");
   app.add_option("--rank", options->rank, "of this task of a gang (default 0)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
       ->group("What");
   app.add_flag("--err", options->error_stream, "error output, where it has a file of its own")
       ->group("What");
   app.add_option("--attempt", options->attempt, "of this start (default: the latest)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}).description(""))
       ->group("What");
   app.add_option("-n,--lines", options->lines, "the last N lines only")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
       ->group("What");
   app.add_option("ID", options->id, "job")->required()->type_name("");
   auto common = add_common(app, OutputFlags::kNone);
