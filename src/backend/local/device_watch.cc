@@ -251,7 +251,7 @@ void DeviceWatch::check_ended(const EndedAttempt& ended) {
     states_.held(holder.device, holder.process.pid, facts);
   }
   std::erase_if(owners_, [&](const auto& owner) { return owner.second == ended.attempt; });
-  if (!facts.empty()) shim::replace_file(options_.state_file, states_.save(), shim::Durable::kNo);
+  if (!facts.empty()) shim::replace_file(options_.state_file, states_.save());
   callbacks_.verified(ended.attempt, std::move(facts));
 }
 
@@ -317,7 +317,7 @@ void DeviceWatch::tell(Facts facts) {
     return std::holds_alternative<DeviceReported>(fact);
   });
   if (any_device) {
-    shim::replace_file(options_.state_file, states_.save(), shim::Durable::kNo);
+    shim::replace_file(options_.state_file, states_.save());
   }
   callbacks_.facts(std::move(facts));
 }

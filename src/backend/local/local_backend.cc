@@ -1,6 +1,7 @@
 #include "backend/local/local_backend.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -76,6 +77,15 @@ std::int64_t raise_open_files() {
   return before;
 }
 
+/// A daemon that was killed while it started a shim leaves a copy of the lock for a moment.
+bool lock_patiently(int fd) {
+  for (int tries = 0; tries < 50; ++tries) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    ::poll(nullptr, 0, 20);
+  }
+  return false;
+}
+
 bool wants_port(const Allocation& allocation) {
   return allocation.tasks.size() > 1 ||
          std::any_of(allocation.tasks.begin(), allocation.tasks.end(),
@@ -126,7 +136,7 @@ Status LocalBackend::Impl::prepare() {
   }
   lock_fd = ::open((state_dir + "/local.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_fd < 0) return system_error("cannot open " + state_dir + "/local.lock");
-  if (::flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_patiently(lock_fd)) {
     return Error{ErrorCode::kConflict, "another daemon uses " + state_dir +
                                            "; stop it first, or choose another state folder"};
   }
@@ -186,7 +196,7 @@ Status LocalBackend::Impl::write_order(const Attempt& attempt) {
     return system_error("cannot make " + attempt.dir);
   }
   const std::string path = attempt.dir + "/" + shim::order_file();
-  if (!shim::replace_file(path, shim::to_json(attempt.order).dump(), shim::Durable::kNo)) {
+  if (!shim::replace_file(path, shim::to_json(attempt.order).dump())) {
     return system_error("cannot write " + path);
   }
   return {};
@@ -247,7 +257,7 @@ void LocalBackend::Impl::spawn(Attempt& attempt, AttemptTask& task) {
                                 : pid.error().message;
   // Written down, so that the next daemon does not begin it after all.
   shim::replace_file(attempt.dir + "/" + shim::task_file(task.rank, "status"),
-                     shim::to_json(task.status).dump(), shim::Durable::kNo);
+                     shim::to_json(task.status).dump());
 }
 
 Status LocalBackend::Impl::stop(const StopOrder& order) {
@@ -293,7 +303,7 @@ void LocalBackend::Impl::request_stop(Attempt& attempt, AttemptTask& task,
   task.stop_sent = true;
   // The file first: a shim that is not listening yet reads it when it is.
   const std::string path = attempt.dir + "/" + shim::task_file(task.rank, "stop");
-  const bool written = shim::replace_file(path, shim::to_json(stop).dump(), shim::Durable::kNo);
+  const bool written = shim::replace_file(path, shim::to_json(stop).dump());
   if (task.pidfd < 0) return;
   // Without the file (disk full) the shim still knows what SIGTERM means: stop, with its own grace.
   signal_pidfd(task.pidfd, written ? SIGUSR1 : SIGTERM);

@@ -99,7 +99,9 @@ void LocalBackend::Impl::handle_pidfd(std::uint64_t watch_id) {
   const Watch watch = watched->second;
   watches.erase(watched);
   reap(watch.pidfd);
-  ::close(watch.pidfd);  // leaves the epoll set with it
+  // Closing alone is not enough while a shim is being started: it has a copy for a moment.
+  ::epoll_ctl(epoll_fd, EPOLL_CTL_DEL, watch.pidfd, nullptr);
+  ::close(watch.pidfd);
   const auto found = attempts.find(watch.attempt);
   if (found == attempts.end()) return;
   for (AttemptTask& task : found->second.tasks) {

@@ -1,5 +1,6 @@
 #include "backend/local/order_builder.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -19,6 +20,18 @@ std::string home_of(std::int64_t uid) {
     return {};
   }
   return found->pw_dir;
+}
+
+/// The account's groups. Looked up here and not in the shim, which links no name service.
+std::vector<std::int64_t> groups_of(const std::string& user, std::int64_t gid) {
+  if (user.empty() || gid < 0) return {};
+  int count = 64;
+  std::vector<gid_t> groups(static_cast<std::size_t>(count));
+  while (::getgrouplist(user.c_str(), static_cast<gid_t>(gid), groups.data(), &count) < 0) {
+    if (count <= static_cast<int>(groups.size())) return {};
+    groups.resize(static_cast<std::size_t>(count));
+  }
+  return {groups.begin(), groups.begin() + count};
 }
 
 std::string name_of_attempt(const StartOrder& order) {
@@ -99,6 +112,9 @@ Result<shim::Order> build_order(const StartOrder& order, const OrderContext& con
   built.user = launch.user;
   built.uid = launch.uid;
   built.gid = launch.gid;
+  if (launch.uid >= 0 && static_cast<uid_t>(launch.uid) != ::geteuid()) {
+    built.groups = groups_of(launch.user, launch.gid);
+  }
   built.nofile_soft = context.nofile_soft;
   if (order.time_limit) built.time_limit_ns = order.time_limit->ns();
   built.warn_signal = launch.warn_signal;

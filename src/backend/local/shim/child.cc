@@ -72,9 +72,9 @@ void become_user(const Order& order, int pipe_fd) {
                           std::to_string(order.uid) + ")";
   const auto uid = static_cast<uid_t>(order.uid);
   const auto gid = order.gid >= 0 ? static_cast<gid_t>(order.gid) : static_cast<gid_t>(order.uid);
-  const bool named = !order.user.empty();
-  if ((named ? ::initgroups(order.user.c_str(), gid) : ::setgroups(1, &gid)) != 0 ||
-      ::setgid(gid) != 0 || ::setuid(uid) != 0) {
+  std::vector<gid_t> groups(order.groups.begin(), order.groups.end());
+  if (groups.empty()) groups.push_back(gid);
+  if (::setgroups(groups.size(), groups.data()) != 0 || ::setgid(gid) != 0 || ::setuid(uid) != 0) {
     give_up(pipe_fd, kExitNotUsable, ::geteuid() == 0 ? 1 : 0, who, errno);
   }
 }

@@ -54,6 +54,7 @@ struct Order {
   std::string user;
   std::int64_t uid = -1;         // -1: the daemon's own
   std::int64_t gid = -1;
+  std::vector<std::int64_t> groups;  // of another account; looked up by the daemon
   std::int64_t nofile_soft = -1;  // limit on open files to go back to; -1: as it is
   std::optional<std::int64_t> time_limit_ns;
   std::int64_t warn_signal = 0;
@@ -155,6 +156,7 @@ inline nlohmann::json to_json(const Order& order) {
                       {"user", bytes_json(order.user)},
                       {"uid", order.uid},
                       {"gid", order.gid},
+                      {"groups", order.groups},
                       {"nofile_soft", order.nofile_soft},
                       {"warn_signal", order.warn_signal},
                       {"warn_before_ns", order.warn_before_ns},
@@ -180,6 +182,7 @@ inline Order order_from(const nlohmann::json& j) {
   order.user = bytes_from(j.at("user"));
   order.uid = j.at("uid").get<std::int64_t>();
   order.gid = j.at("gid").get<std::int64_t>();
+  order.groups = j.at("groups").get<std::vector<std::int64_t>>();
   order.nofile_soft = j.at("nofile_soft").get<std::int64_t>();
   if (j.contains("time_limit_ns")) order.time_limit_ns = j["time_limit_ns"].get<std::int64_t>();
   order.warn_signal = j.at("warn_signal").get<std::int64_t>();

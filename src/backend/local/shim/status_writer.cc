@@ -30,20 +30,23 @@ bool StatusWriter::claim(const TaskStatus& status) {
 void StatusWriter::write(const TaskStatus& status) {
   const std::string text = to_json(status).dump();
   const bool ended = status.phase == Phase::kEnded;
-  while (!replace_file(path_, text, ended ? Durable::kYes : Durable::kNo)) {
+  while (!replace_file(path_, text)) {
     if (errno == ENOENT || !ended) break;  // the folder is gone: nobody wants to know any more
     ::poll(nullptr, 0, kRetryMilliseconds);
   }
-  notify(ended ? "ended" : "running");
+  const bool heard = notify(ended ? "ended" : "running");
+  // A daemon that hears of it has it in its journal in a moment; else this file is all there is.
+  if (ended && !heard) make_durable(path_);
 }
 
-void StatusWriter::notify(const char* word) const {
+bool StatusWriter::notify(const char* word) const {
   const int fd = ::open(notify_path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return;  // no daemon now; it reads the files when it starts
+  if (fd < 0) return false;  // no daemon now; it reads the files when it starts
   const std::string line = line_ + " " + word + "\n";
   pollfd wait{fd, POLLOUT, 0};
-  if (::poll(&wait, 1, kNotifyPatienceMilliseconds) > 0) write_all(fd, line);
+  const bool sent = ::poll(&wait, 1, kNotifyPatienceMilliseconds) > 0 && write_all(fd, line);
   ::close(fd);
+  return sent;
 }
 
 }  // namespace rota::backend::shim

@@ -13,12 +13,13 @@ class StatusWriter {
   StatusWriter(std::string attempt_dir, std::int64_t job, std::int64_t attempt, std::int64_t task);
   /// The task is ours now: false when somebody wrote a status before.
   bool claim(const TaskStatus& status);
-  /// Replaces the status; kEnded is made durable first. A full disk is waited out: the end of a
-  /// task is never dropped.
+  /// Replaces the status and tells the daemon; without one, kEnded is made to outlive a power
+  /// failure as well. A full disk is waited out: the end of a task is never dropped.
   void write(const TaskStatus& status);
 
  private:
-  void notify(const char* word) const;
+  /// False: nobody listens.
+  [[nodiscard]] bool notify(const char* word) const;
 
   std::string path_;
   std::string notify_path_;

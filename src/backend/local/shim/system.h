@@ -45,20 +45,27 @@ inline bool write_all(int fd, const std::string& text) {
   return true;
 }
 
-enum class Durable { kNo, kYes };  // kYes: survives a power failure, not only the end of a process
-
 /// Writes `path` with mode 0600 through `path.new`; readers see the old or the new file, never half
-/// of one. False: errno says why.
-inline bool replace_file(const std::string& path, const std::string& text, Durable durable) {
+/// of one. It outlives the end of any process, but not a power failure. False: errno says why.
+inline bool replace_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return false;
-  bool good = write_all(fd, text);
-  if (good && durable == Durable::kYes) good = ::fsync(fd) == 0;
+  const bool good = write_all(fd, text);
   const int saved = errno;
   ::close(fd);
   errno = saved;
   return good && ::rename(fresh.c_str(), path.c_str()) == 0;
+}
+
+/// Has the file, its name included, outlive a power failure too.
+inline void make_durable(const std::string& path) {
+  for (const std::string& name : {path, path.substr(0, path.rfind('/'))}) {
+    const int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ::fsync(fd);
+    ::close(fd);
+  }
 }
 
 // ---- clocks ----
