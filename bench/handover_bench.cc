@@ -1,5 +1,5 @@
-// How fast a GPU is handed on, with real processes: the time from the end of one job to the start of
-// the next on the same GPU, and jobs per second; task-spooler beside it, in the same run.
+// How fast a GPU is handed on, with real processes: the time from the end of one job to the start
+// of the next on the same GPU, and jobs per second; task-spooler beside it, in the same run.
 //
 //   handover_bench [--rota=PROGRAM] [--jobs=20,1000] [--benchmark_out=FILE]
 //
@@ -159,7 +159,7 @@ void wait_for(const std::string& path, char what, std::int64_t count) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  give_up("the jobs did not get on within " + std::to_string(kPatience.count()) + " s; see " + path);
+  give_up("no end within " + std::to_string(kPatience.count()) + " s; see " + path);
 }
 
 /// Where devices are known: from each end to the next start on that device. Else the i-th end is

@@ -2,8 +2,8 @@
 //
 //   replay_bench [--jobs=1000000] [--philly=philly.csv] [Google Benchmark options]
 //
-// The made-up trace is the same for the same seed: Poisson arrivals at a load of 0.9 on 500 nodes of
-// eight GPUs, log-normal run times from ten seconds to seven days, 55 % one-GPU jobs, up to 512
+// The made-up trace is the same for the same seed: Poisson arrivals at a load of 0.9 on 500 nodes
+// of eight GPUs, log-normal run times from ten seconds to seven days, 55 % one-GPU jobs, up to 512
 // GPUs. With --philly the jobs of that CSV file run on one pool of 512 GPUs under each rule.
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
-// Clusters for the benchmarks: the engine's placement rooms without an engine around them, and whole
-// engines full of running and waiting jobs. Same seed, same cluster.
+// Clusters for the benchmarks: the engine's placement rooms without an engine around them, and
+// whole engines full of running and waiting jobs. Same seed, same cluster.
 #pragma once
 
 #include <algorithm>
