@@ -326,7 +326,8 @@ void Driver::close() {
     request.fail({.code = ErrorCode::kUnavailable,
                   .message = "the daemon is stopping; try again when it is back"});
   }
-  if (!storage_problem_.empty()) return;
+  // A snapshot stands between turns; before the first cycle the journal alone is the truth.
+  if (!storage_problem_.empty() || !reconciled_) return;
   options_.store->begin();
   log_->snapshot();
   const Status status = options_.store->commit();

@@ -39,8 +39,9 @@ Instant EngineLog::clamp(Instant now) const { return std::max(now, engine_.now()
 Status EngineLog::apply(Instant now, const Event& event) {
   const Instant at = clamp(now);
   Status status = engine_.apply(at, event);
-  if (!status.ok()) return status;
-  last_seq_ = store_->append(at, kEventNames[event.index()], api::to_text(event));
+  // A refused event is written too: it may have moved the engine's time.
+  const std::string_view kind = status.ok() ? kEventNames[event.index()] : kRefusedRow;
+  last_seq_ = store_->append(at, kind, api::to_text(event));
   ++rows_since_snapshot_;
   return status;
 }
@@ -124,8 +125,8 @@ Status EngineLog::replay_row(const store::JournalRow& row) {
   const Result<Event> event = api::from_text<Event>(row.payload);
   if (!event.ok()) return differs(row, event.error().message);
   const Status status = engine_.apply(row.time, *event);
-  if (!status.ok()) return differs(row, status.error().message);
-  return {};
+  if (status.ok() == (row.kind != kRefusedRow)) return {};
+  return differs(row, status.ok() ? "it is accepted now" : status.error().message);
 }
 
 }  // namespace rota::server

@@ -1,8 +1,8 @@
 // The engine together with its journal: nothing reaches the engine that is not written down, and
 // the journal alone rebuilds it.
 //
-// A row is an accepted event, a cycle with the decisions it gave, or a note that finished jobs were
-// forgotten. recover() loads the newest sound snapshot, replays the rows after it at their instants
+// A row is an event (accepted, or refused), a cycle with the decisions it gave, or a note that
+// finished jobs were forgotten. recover() loads the newest sound snapshot, replays the rows after it at their instants
 // and compares every decision with the one written down.
 // All writes belong to the store's open transaction; when its commit fails, the engine is ahead of
 // the journal and must be recovered anew. Threads: one owner.
@@ -21,6 +21,7 @@ namespace rota::server {
 
 constexpr std::string_view kCycleRow = "cycle";
 constexpr std::string_view kForgetRow = "forget";
+constexpr std::string_view kRefusedRow = "refused";
 
 class EngineLog {
  public:
@@ -28,7 +29,7 @@ class EngineLog {
   /// differently: the rows were written by another version of the engine).
   static Result<EngineLog> recover(store::Store& store);
 
-  /// Error: the engine refuses the event; nothing is written.
+  /// Error: the engine refuses the event; only that is written.
   Status apply(Instant now, const Event& event);
   /// One cycle; its row is written even when it decides nothing, since it moves the engine's time.
   engine::CycleResult cycle(Instant now);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -182,7 +183,10 @@ class Rig {
                                                            .devices_name = "simulated",
                                                            .devices_simulated = true,
                                                            .version = "test"});
-    ASSERT_TRUE(driver.ok()) << driver.error().message;
+    if (!driver.ok()) {
+      std::fprintf(stderr, "the driver does not open: %s\n", driver.error().message.c_str());
+      std::abort();
+    }
     driver_ = *std::move(driver);
     const auto known = digests_.find(store_->last_journal_seq());
     if (known != digests_.end()) {
