@@ -11,7 +11,7 @@
 namespace rota::cli {
 namespace {
 
-int usage_error(Context& context, const CLI::App& app, const std::string& message) {
+int report_usage(Context& context, const CLI::App& app, const std::string& message) {
   context.err << "rota";
   const bool named = app.get_parent() != nullptr;
   if (named) context.err << " " << app.get_name();
@@ -56,7 +56,7 @@ int run_walk(Program& program, const Walk& walk, Context& context) {
     return kExitUsage;
   }
   if (const auto problem = parse_words(*program.root, walk.words)) {
-    return usage_error(context, *walk.app,
+    return report_usage(context, *walk.app,
                        *problem + "; see `rota " + top_of(walk.app)->get_name() + " --help`");
   }
   for (auto& [app, runner] : program.runners) {

@@ -10,20 +10,17 @@
 
 #include "cli/directives.h"
 #include "cli/submit_options.h"
+#include "cli/usage.h"
 
 namespace rota::cli {
 namespace {
 
 constexpr std::size_t kScriptBytesMax = 512 * 1024;
 
-Error bad(std::string message, std::string where = {}) {
-  return {ErrorCode::kInvalidArgument, std::move(message), std::move(where)};
-}
-
 Result<std::string> read_script(const std::string& file) {
   std::error_code failed;
   if (std::filesystem::is_directory(file, failed)) {
-    return bad("'" + file + "' is a folder; give a script, or a command after --");
+    return usage_error("'" + file + "' is a folder; give a script, or a command after --");
   }
   std::ifstream input(file, std::ios::binary);
   if (!input) {
@@ -32,13 +29,13 @@ Result<std::string> read_script(const std::string& file) {
   }
   std::string text{std::istreambuf_iterator<char>(input), {}};
   if (text.find('\0') != std::string::npos) {
-    return bad("'" + file + "' is a program, not a script; write: -- " + file);
+    return usage_error("'" + file + "' is a program, not a script; write: -- " + file);
   }
   if (text.size() > kScriptBytesMax) {
-    return bad("the script '" + file + "' is larger than 512 KiB; write: -- " + file);
+    return usage_error("the script '" + file + "' is larger than 512 KiB; write: -- " + file);
   }
   if (!text.starts_with("#!")) {
-    return bad("the script must begin with a #! line, like #!/bin/bash; to run a program write: "
+    return usage_error("the script must begin with a #! line, like #!/bin/bash; to run a program write: "
                "-- " + file, file + ":1:1");
   }
   return text;
@@ -65,8 +62,8 @@ std::string base_name(const std::string& path) {
 Status take_work(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& uses) {
   if (parsed.tail_kind == TailKind::kFile) return take_script(parsed, draft, uses);
   if (parsed.tail_kind == TailKind::kCommand) {
-    if (parsed.tail.empty()) return bad("nothing to run after --");
-    if (parsed.tail.front().empty()) return bad("the command after -- is empty");
+    if (parsed.tail.empty()) return usage_error("nothing to run after --");
+    if (parsed.tail.front().empty()) return usage_error("the command after -- is empty");
     draft.request.argv = parsed.tail;
   }
   return {};
@@ -76,11 +73,11 @@ Status take_work(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& use
 Status settle_work(const Parsed& parsed, Draft& draft) {
   if (draft.wrap) {
     if (parsed.tail_kind != TailKind::kNone) {
-      return bad("--wrap and a FILE or -- exclude each other");
+      return usage_error("--wrap and a FILE or -- exclude each other");
     }
     draft.request.script = "#!/bin/sh\n" + *draft.wrap + "\n";
   } else if (parsed.tail_kind == TailKind::kNone) {
-    return bad("nothing to run: give a script FILE, or a command after --");
+    return usage_error("nothing to run: give a script FILE, or a command after --");
   }
   if (draft.request.name.empty()) {
     draft.request.name = draft.wrap ? "wrap" : base_name(parsed.tail.front());
@@ -90,7 +87,7 @@ Status settle_work(const Parsed& parsed, Draft& draft) {
 
 Status settle_paths(Draft& draft, const Context& context) {
   api::SubmitRequest& request = draft.request;
-  if (context.directory.empty()) return bad("the working directory is gone; change to another");
+  if (context.directory.empty()) return usage_error("the working directory is gone; change to another");
   const std::filesystem::path here(context.directory);
   request.workdir = (here / request.workdir).lexically_normal().string();
   if (request.workdir.size() > 1 && request.workdir.back() == '/') request.workdir.pop_back();

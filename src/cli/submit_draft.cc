@@ -6,14 +6,13 @@
 
 #include "base/text.h"
 #include "cli/sweep.h"
+#include "cli/usage.h"
 
 namespace rota::cli {
 namespace {
 
 constexpr std::int64_t kArrayIndexMax = 4'000'000;
 constexpr std::size_t kArrayMembersMax = 100'000;
-
-Error bad(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 /// Slurm's tasks on one node, and from it the number of Rota's tasks.
 struct Layout {
@@ -30,7 +29,7 @@ Result<Layout> layout_of(const Draft& draft) {
       layout.processes_per_task = *draft.processes_per_node;
     } else if (draft.processes) {
       if (*draft.processes < layout.tasks) {
-        return bad("--ntasks " + std::to_string(*draft.processes) + " is less than --nodes " +
+        return usage_error("--ntasks " + std::to_string(*draft.processes) + " is less than --nodes " +
                    std::to_string(layout.tasks));
       }
       layout.processes_per_task = (*draft.processes + layout.tasks - 1) / layout.tasks;
@@ -76,7 +75,7 @@ Status settle_devices(Draft& draft, const Layout& layout) {
       const bool even = each * layout.tasks == wish.gpus.value() &&
                         (each % 1000 == 0 || layout.tasks == 1);
       if (!even) {
-        return bad(wish.option + ": " + format_gpus(wish.gpus) + " GPUs cannot be divided evenly " +
+        return usage_error(wish.option + ": " + format_gpus(wish.gpus) + " GPUs cannot be divided evenly " +
                    "among " + std::to_string(layout.tasks) + " tasks; ask for N/node instead");
       }
       request.gpus = as_double(each);
@@ -106,7 +105,7 @@ Status settle_host(Draft& draft, const Layout& layout) {
           draft.memory.amount.value() * std::max<std::int64_t>(request.cpus, 1);
       return {};
     case MemoryWish::Kind::kPerGpu:
-      if (gpus == 0) return bad("--mem-per-gpu needs a number of GPUs; add --gpus 1");
+      if (gpus == 0) return usage_error("--mem-per-gpu needs a number of GPUs; add --gpus 1");
       request.memory_bytes = draft.memory.amount.value() * gpus;
       return {};
   }
@@ -151,7 +150,7 @@ Status add_variable(std::string_view setting, std::string_view option, const Con
   const std::size_t equals = setting.find('=');
   const std::string name(setting.substr(0, equals));
   if (!is_variable_name(name)) {
-    return bad(std::string(option) + ": '" + name + "' is no name of a variable");
+    return usage_error(std::string(option) + ": '" + name + "' is no name of a variable");
   }
   if (equals != std::string_view::npos) {
     env[name] = setting.substr(equals + 1);
@@ -159,7 +158,7 @@ Status add_variable(std::string_view setting, std::string_view option, const Con
   }
   const auto found = context.environment.find(name);
   if (found == context.environment.end()) {
-    return bad(std::string(option) + ": the variable " + name + " is not set here; write " + name +
+    return usage_error(std::string(option) + ": the variable " + name + " is not set here; write " + name +
                "=VALUE");
   }
   env[name] = found->second;
@@ -218,7 +217,7 @@ Result<Bytes> parse_memory(std::string_view text) {
   const auto amount = parse_fixed(digits, 3);
   if (!amount || *amount < 0 || *amount > 1'000'000'000'000 ||
       (shift == 40 && *amount > 1'000'000'000)) {
-    return bad("'" + std::string(text) + "' is no amount of memory; write 64G, 512M or 1.5T");
+    return usage_error("'" + std::string(text) + "' is no amount of memory; write 64G, 512M or 1.5T");
   }
   return Bytes(static_cast<std::int64_t>((Int128{*amount} << shift) / 1000));
 }
@@ -226,7 +225,7 @@ Result<Bytes> parse_memory(std::string_view text) {
 Status parse_array(std::string_view text, api::SubmitRequest& request) {
   const std::string whole(text);
   const auto malformed = [&] {
-    return bad("--array '" + whole + "': expected indices like 1-320%40, 0-15:4 or 1,3,5");
+    return usage_error("--array '" + whole + "': expected indices like 1-320%40, 0-15:4 or 1,3,5");
   };
   request.array.clear();
   request.max_concurrent.reset();
@@ -249,13 +248,13 @@ Status parse_array(std::string_view text, api::SubmitRequest& request) {
     const auto last = dash == std::string_view::npos ? first : parse_int(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first) return malformed();
     if (*last > kArrayIndexMax) {
-      return bad("--array '" + whole + "': the largest index is " +
+      return usage_error("--array '" + whole + "': the largest index is " +
                  std::to_string(kArrayIndexMax));
     }
     for (std::int64_t index = *first; index <= *last; index += step) {
       request.array.push_back(index);
       if (request.array.size() > kArrayMembersMax) {
-        return bad("--array '" + whole + "': more than " + std::to_string(kArrayMembersMax) +
+        return usage_error("--array '" + whole + "': more than " + std::to_string(kArrayMembersMax) +
                    " members");
       }
     }
@@ -282,9 +281,9 @@ Status finish_draft(Draft& draft, const Context& context) {
   if (auto status = settle_environment(draft, context); !status) return status;
   if (draft.params.empty() && draft.param_files.empty()) {
     if (draft.request.name_template.empty()) return {};
-    return bad("--name-template names the members of a sweep; add --param or --param-file");
+    return usage_error("--name-template names the members of a sweep; add --param or --param-file");
   }
-  if (!draft.array.empty()) return bad("--array and --param both make many jobs; give one of them");
+  if (!draft.array.empty()) return usage_error("--array and --param both make many jobs; give one of them");
   auto sweep = sweep_of(draft.params, draft.param_files);
   if (!sweep) return sweep.error();
   draft.request.params = std::move(*sweep);

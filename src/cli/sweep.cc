@@ -6,15 +6,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/usage.h"
 
 namespace rota::cli {
 namespace {
 
 constexpr std::size_t kCombinationsMax = 100'000;
-
-Error bad(std::string message, std::string where = {}) {
-  return {ErrorCode::kInvalidArgument, std::move(message), std::move(where)};
-}
 
 bool is_name(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
@@ -31,7 +28,7 @@ std::string name_rule(const std::string& name) {
 Result<std::vector<Params>> combined(const std::vector<Params>& left,
                                      const std::vector<Params>& right) {
   if (left.size() * right.size() > kCombinationsMax) {
-    return bad("the sweep has more than " + std::to_string(kCombinationsMax) + " combinations");
+    return usage_error("the sweep has more than " + std::to_string(kCombinationsMax) + " combinations");
   }
   std::vector<Params> all;
   all.reserve(left.size() * right.size());
@@ -40,7 +37,7 @@ Result<std::vector<Params>> combined(const std::vector<Params>& left,
       Params both = a;
       for (const auto& [name, value] : b) {
         if (!both.emplace(name, value).second) {
-          return bad("the sweep names '" + name + "' twice");
+          return usage_error("the sweep names '" + name + "' twice");
         }
       }
       all.push_back(std::move(both));
@@ -71,7 +68,7 @@ Result<std::vector<std::string>> csv_fields(std::string_view line, const std::st
       fields.back() += c;
     }
   }
-  if (quoted) return bad("a double quote is never closed", where);
+  if (quoted) return usage_error("a double quote is never closed", where);
   return fields;
 }
 
@@ -91,22 +88,22 @@ Result<std::vector<Params>> params_of_csv(std::string_view text, const std::stri
     if (names.empty()) {
       names = *fields;
       for (const std::string& name : names) {
-        if (!is_name(name)) return bad(name_rule(name), where);
+        if (!is_name(name)) return usage_error(name_rule(name), where);
         if (std::count(names.begin(), names.end(), name) > 1) {
-          return bad("the column '" + name + "' is there twice", where);
+          return usage_error("the column '" + name + "' is there twice", where);
         }
       }
       continue;
     }
     if (fields->size() != names.size()) {
-      return bad("the line has " + std::to_string(fields->size()) + " values for " +
+      return usage_error("the line has " + std::to_string(fields->size()) + " values for " +
                      std::to_string(names.size()) + " variables", where);
     }
     Params row;
     for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = (*fields)[i];
     rows.push_back(std::move(row));
   }
-  if (rows.empty()) return bad("the file has no row of values below its names", file);
+  if (rows.empty()) return usage_error("the file has no row of values below its names", file);
   return rows;
 }
 
@@ -117,9 +114,9 @@ Result<std::vector<Params>> sweep_of(const std::vector<std::string>& params,
     const std::size_t equals = param.find('=');
     const std::string name = param.substr(0, equals);
     if (equals == std::string::npos || equals + 1 == param.size()) {
-      return bad("--param '" + param + "': expected NAME=VALUE,VALUE,...");
+      return usage_error("--param '" + param + "': expected NAME=VALUE,VALUE,...");
     }
-    if (!is_name(name)) return bad("--param '" + param + "': " + name_rule(name));
+    if (!is_name(name)) return usage_error("--param '" + param + "': " + name_rule(name));
     std::vector<Params> values;
     for (const std::string_view value : split(std::string_view(param).substr(equals + 1), ',')) {
       values.push_back({{name, std::string(value)}});
@@ -147,12 +144,12 @@ Status check_name_template(std::string_view name_template, const Params& example
   std::size_t at = 0;
   while ((at = name_template.find('{', at)) != std::string_view::npos) {
     const std::size_t end = name_template.find('}', at);
-    if (end == std::string_view::npos) return bad("--name-template: a { is never closed");
+    if (end == std::string_view::npos) return usage_error("--name-template: a { is never closed");
     const std::string name(name_template.substr(at + 1, end - at - 1));
     if (name != "index" && !example.contains(name)) {
       std::vector<std::string> known;
       for (const auto& [key, value] : example) known.push_back(key);
-      return bad("--name-template: the sweep has no variable '" + name + "'; it has " +
+      return usage_error("--name-template: the sweep has no variable '" + name + "'; it has " +
                  join(known, ", ") + " and index");
     }
     at = end;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/usage.h"
 
 namespace rota::cli {
 namespace {
@@ -50,8 +51,6 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 std::string two(std::int64_t value) {
   return (value < 10 ? "0" : "") + std::to_string(value);
 }
-
-Error bad(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 /// Takes `count` digits at the front of `text`.
 std::optional<std::int64_t> take_digits(std::string_view& text, std::size_t count) {
@@ -141,7 +140,7 @@ Result<Duration> any_span(std::string_view text, std::int64_t bare_unit) {
   if (const auto seconds = slurm_seconds(text, bare_unit)) return Duration::seconds(*seconds);
   const auto parsed = parse_duration(text);
   if (parsed && *parsed >= Duration()) return *parsed;
-  return bad("'" + std::string(text) +
+  return usage_error("'" + std::string(text) +
              "' is no duration; write 90s, 20m, 4h, 1h30m, 2d, or HH:MM:SS, D-HH:MM:SS");
 }
 
@@ -238,7 +237,7 @@ Result<std::int64_t> parse_point(std::string_view text, std::int64_t now) {
   const bool offset = take(rest, "now+") || take(rest, "+");
   const auto span = offset ? slurm_offset(rest) : parse_duration(rest);
   if (span && *span >= Duration()) return now + span->whole_seconds();
-  return bad("'" + std::string(text) + "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
+  return usage_error("'" + std::string(text) + "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
              "tomorrow or a duration from now like 30m");
 }
 

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/usage.h"
 
 namespace rota::cli {
 namespace {
-
-Error usage(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 const CLI::Option* long_option(const CLI::App& app, std::string_view name) {
   for (const CLI::Option* option : app.get_options()) {
@@ -39,10 +38,10 @@ std::size_t positional_room(const CLI::App& app) {
   return room;
 }
 
-std::string path_of(const CLI::App& app) {
+std::string path_of_app(const CLI::App& app) {
   const CLI::App* parent = app.get_parent();
   if (parent == nullptr) return "rota";
-  return path_of(*parent) + " " + app.get_name();
+  return path_of_app(*parent) + " " + app.get_name();
 }
 
 std::string did_you_mean(std::string_view near, std::string_view prefix) {
@@ -65,9 +64,9 @@ Error unknown_option(const CLI::App& app, std::string_view spelled) {
   if (app.get_parent() == nullptr) {
     message += near.empty() ? "; options stand after the command" : "";
   } else if (near.empty()) {
-    message += "; see `" + path_of(app) + " --help`";
+    message += "; see `" + path_of_app(app) + " --help`";
   }
-  return usage(std::move(message));
+  return usage_error(std::move(message));
 }
 
 Error unknown_command(const CLI::App& app, const std::string& word) {
@@ -77,13 +76,13 @@ Error unknown_command(const CLI::App& app, const std::string& word) {
   }
   const std::string_view foreign =
       app.get_parent() == nullptr ? foreign_command(word) : std::string_view();
-  std::string message = "unknown command '" + path_of(app) + " " + word + "'";
+  std::string message = "unknown command '" + path_of_app(app) + " " + word + "'";
   if (!foreign.empty()) {
     message += "; use `" + std::string(foreign) + "`";
   } else {
-    message += did_you_mean(nearest_word(word, known), path_of(app) + " ");
+    message += did_you_mean(nearest_word(word, known), path_of_app(app) + " ");
   }
-  return usage(message + "; see `" + path_of(app) + " --help`");
+  return usage_error(message + "; see `" + path_of_app(app) + " --help`");
 }
 
 class Walker {
@@ -151,7 +150,7 @@ class Walker {
     const std::string name = word.substr(0, equals);
     if (equals != std::string::npos) {
       if (option->get_items_expected_max() == 0) {
-        return usage("option '" + name + "' takes no value");
+        return usage_error("option '" + name + "' takes no value");
       }
       add(*option, name, word.substr(equals + 1));
       return {};
@@ -184,7 +183,7 @@ class Walker {
       return {};
     }
     if (at_ + 1 >= args_.size()) {
-      return usage("option '" + name + "' needs a value: " + name + " " + option.get_type_name());
+      return usage_error("option '" + name + "' needs a value: " + name + " " + option.get_type_name());
     }
     add(option, name, args_[++at_]);
     return {};
@@ -221,7 +220,7 @@ class Walker {
 
   Status take_positional(const std::string& word) {
     if (++positionals_ > positional_room(*walk_.app)) {
-      return usage("unexpected word '" + word + "'; see `" + path_of(*walk_.app) + " --help`");
+      return usage_error("unexpected word '" + word + "'; see `" + path_of_app(*walk_.app) + " --help`");
     }
     walk_.words.push_back(word);
     return {};

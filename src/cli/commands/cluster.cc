@@ -6,6 +6,7 @@
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
+#include "cli/usage.h"
 #include "cli/views.h"
 
 namespace rota::cli {
@@ -73,8 +74,6 @@ struct QueueOptions {
   std::string name, parent, weight, share, quota, limit;
 };
 
-Error bad(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
-
 /// GPUs, or "none", which takes the amount away.
 Status read_amount(const std::string& option, const std::string& text,
                    std::optional<double>& amount, bool& none) {
@@ -85,7 +84,7 @@ Status read_amount(const std::string& option, const std::string& text,
   }
   const auto gpus = parse_gpus(text);
   if (!gpus || *gpus < MilliGpu()) {
-    return bad(option + " '" + text + "': expected a number of GPUs, or none");
+    return usage_error(option + " '" + text + "': expected a number of GPUs, or none");
   }
   amount = static_cast<double>(gpus->value()) / 1000;
   return {};
@@ -97,14 +96,14 @@ Result<api::QueueRequest> queue_request(const QueueOptions& options) {
   if (!options.parent.empty()) request.parent = options.parent;
   std::string weight = options.weight;
   if (!options.share.empty()) {
-    if (!weight.empty()) return bad("--weight and --share say the same; give one of them");
+    if (!weight.empty()) return usage_error("--weight and --share say the same; give one of them");
     weight = options.share.ends_with('%') ? options.share.substr(0, options.share.size() - 1)
                                           : options.share;
   }
   if (!weight.empty()) {
     const auto number = parse_int(weight);
     if (!number || *number < 0 || *number > 1'000'000) {
-      return bad("--weight '" + weight + "': expected a whole number from 0 to 1000000");
+      return usage_error("--weight '" + weight + "': expected a whole number from 0 to 1000000");
     }
     request.weight = *number;
   }

@@ -7,6 +7,7 @@
 #include "cli/redo.h"
 #include "cli/time_text.h"
 #include "cli/submit_draft.h"
+#include "cli/usage.h"
 #include "cli/views.h"
 
 namespace rota::cli {
@@ -59,8 +60,6 @@ struct UpdateOptions {
   std::vector<std::string> ids;
 };
 
-Error bad_update(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
-
 Result<api::UpdateRequest> update_request(const Context& context, const UpdateOptions& options) {
   api::UpdateRequest request;
   if (!options.name.empty()) request.name = options.name;
@@ -69,31 +68,31 @@ Result<api::UpdateRequest> update_request(const Context& context, const UpdateOp
   if (!options.priority.empty()) {
     const auto number = parse_int(options.priority);
     if (!number) {
-      return bad_update("--priority '" + options.priority + "': expected a whole number");
+      return usage_error("--priority '" + options.priority + "': expected a whole number");
     }
     request.priority = *number;
   }
   if (!options.tasks.empty()) {
     const auto number = parse_int(options.tasks);
     if (!number || *number < 1) {
-      return bad_update("--tasks '" + options.tasks + "': expected 1 or more");
+      return usage_error("--tasks '" + options.tasks + "': expected 1 or more");
     }
     request.tasks = *number;
   }
   if (!options.gpus.empty()) {
     const auto gpus = parse_gpus(options.gpus);
-    if (!gpus) return bad_update("--gpus '" + options.gpus + "': expected a number like 2 or 0.5");
+    if (!gpus) return usage_error("--gpus '" + options.gpus + "': expected a number like 2 or 0.5");
     request.gpus = static_cast<double>(gpus->value()) / 1000;
   }
   if (!options.time.empty()) {
     const auto limit = parse_time_limit(options.time);
-    if (!limit) return bad_update("--time: " + limit.error().message);
-    if (!limit->has_value()) return bad_update("--time: a limit can be changed, not taken away");
+    if (!limit) return usage_error("--time: " + limit.error().message);
+    if (!limit->has_value()) return usage_error("--time: a limit can be changed, not taken away");
     request.time_limit_seconds = static_cast<double>((*limit)->ns()) / 1e9;
   }
   if (!options.begin.empty()) {
     const auto point = parse_point(options.begin, context.now_seconds());
-    if (!point) return bad_update("--begin: " + point.error().message);
+    if (!point) return usage_error("--begin: " + point.error().message);
     request.begin = iso_time(*point);
   }
   return request;
@@ -106,7 +105,7 @@ bool changes_nothing(const UpdateOptions& o) {
 
 int update_jobs(Context& context, const Common& common, const UpdateOptions& options) {
   if (changes_nothing(options)) {
-    return report_error(context, bad_update("nothing to change; see `rota update --help`"));
+    return report_error(context, usage_error("nothing to change; see `rota update --help`"));
   }
   const auto request = update_request(context, options);
   if (!request) return report_error(context, request.error());

@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/time_text.h"
+#include "cli/usage.h"
 #include "history/job_csv.h"
 #include "sim/replay.h"
 #include "sim/scenario.h"
@@ -32,8 +33,6 @@ struct ReplayRun {
   double seconds = 0;
 };
 
-Error bad_replay(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
-
 /// The values of a comma-separated list of enumeration names.
 template <class E>
 Result<std::vector<E>> enum_list(const std::string& option, const std::string& text) {
@@ -47,7 +46,7 @@ Result<std::vector<E>> enum_list(const std::string& option, const std::string& t
     const auto names = names_of(E{});
     std::vector<std::string> known(names.begin(), names.end());
     const std::string_view near = nearest_word(word, known);
-    return bad_replay(option + ": unknown word '" + std::string(word) + "'; expected " +
+    return usage_error(option + ": unknown word '" + std::string(word) + "'; expected " +
                join(known, ", ") +
                (near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)"));
   }
@@ -69,7 +68,7 @@ Result<std::vector<NodeSpec>> nodes_of_file(const std::string& file) {
     const auto* found = std::get_if<sim::NodeStatement>(&statement.body);
     if (found != nullptr) nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
   }
-  if (nodes.empty()) return bad_replay("--on '" + file + "': the file declares no node");
+  if (nodes.empty()) return usage_error("--on '" + file + "': the file declares no node");
   return nodes;
 }
 
@@ -79,7 +78,7 @@ Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
   if (text.starts_with("flat:")) {
     const auto gpus = parse_int(std::string_view(text).substr(5));
     if (!gpus || *gpus < 1 || *gpus > kMax) {
-      return bad_replay("--on '" + text + "': expected flat:512");
+      return usage_error("--on '" + text + "': expected flat:512");
     }
     return sim::uniform_nodes(1, *gpus);
   }
@@ -89,7 +88,7 @@ Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
     const auto gpus = parse_int(std::string_view(text).substr(cross + 1));
     if (count && gpus) {
       if (*count < 1 || *gpus < 1 || *count > kMax / *gpus) {
-        return bad_replay("--on '" + text + "': expected NODESxGPUS, like 64x8");
+        return usage_error("--on '" + text + "': expected NODESxGPUS, like 64x8");
       }
       return sim::uniform_nodes(*count, *gpus);
     }
@@ -99,7 +98,7 @@ Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
 
 Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
   if (options.time_unit != "s" && options.time_unit != "ms") {
-    return bad_replay("--time-unit '" + options.time_unit + "': expected s or ms");
+    return usage_error("--time-unit '" + options.time_unit + "': expected s or ms");
   }
   std::ifstream input(options.file, std::ios::binary);
   if (!input) return Error{ErrorCode::kNotFound, "cannot read '" + options.file + "'"};
@@ -107,7 +106,7 @@ Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
                                               : history::TimeUnit::kSeconds;
   auto read = history::read_job_csv(input, options.file, unit);
   if (!read) return read.error();
-  if (read->empty()) return bad_replay("'" + options.file + "' holds no job");
+  if (read->empty()) return usage_error("'" + options.file + "' holds no job");
   std::vector<sim::ReplayJob> jobs;
   jobs.reserve(read->size());
   for (const history::HistoryJob& job : *read) {
@@ -247,7 +246,7 @@ int replay_file(Context& context, const ReplayOptions& options) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
   if (*format == Format::kName || *format == Format::kCsv) {
-    return report_error(context, bad_replay("replay prints table, json or yaml, not " +
+    return report_error(context, usage_error("replay prints table, json or yaml, not " +
                                      options.output.format_text));
   }
   const auto orders = enum_list<Order>("--order", options.orders);
