@@ -123,7 +123,7 @@ void run_case(benchmark::State& state, const Case& what) {
   state.counters["jobs"] = jobs;
   state.counters["jobs_per_second"] =
       benchmark::Counter(jobs, benchmark::Counter::kIsIterationInvariantRate);
-  state.counters["wait_seconds_mean"] = static_cast<double>(result.wait.mean.whole_seconds());
+  state.counters["wait_seconds_mean"] = static_cast<double>(result.wait.mean.ns()) / 1e9;
   state.counters["occupancy"] = static_cast<double>(result.gpu_time_held) /
                                 static_cast<double>(result.gpu_time_capacity);
   state.counters["cycles"] = static_cast<double>(result.cycles);

@@ -3,6 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-rota replay "$here/../tests/data/philly-500.csv" --on 4x8 --order fifo --backfill off,easy,conservative
+rota replay "$here/../tests/data/philly-500.csv" --on 4x8 --order fifo \
+  --backfill off,easy,conservative
 rota replay "$here/../tests/data/philly-500.csv" --on flat:32 -o json >replay.json
 grep '"wait_seconds"' replay.json

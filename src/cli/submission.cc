@@ -35,8 +35,11 @@ Result<std::string> read_script(const std::string& file) {
     return usage_error("the script '" + file + "' is larger than 512 KiB; write: -- " + file);
   }
   if (!text.starts_with("#!")) {
-    return usage_error("the script must begin with a #! line, like #!/bin/bash; to run a program write: "
-               "-- " + file, file + ":1:1");
+    return usage_error(
+        "the script must begin with a #! line, like #!/bin/bash; to run a program write: "
+        "-- " +
+            file,
+        file + ":1:1");
   }
   return text;
 }
@@ -87,7 +90,8 @@ Status settle_work(const Parsed& parsed, Draft& draft) {
 
 Status settle_paths(Draft& draft, const Context& context) {
   api::SubmitRequest& request = draft.request;
-  if (context.directory.empty()) return usage_error("the working directory is gone; change to another");
+  if (context.directory.empty())
+    return usage_error("the working directory is gone; change to another");
   const std::filesystem::path here(context.directory);
   request.workdir = (here / request.workdir).lexically_normal().string();
   if (request.workdir.size() > 1 && request.workdir.back() == '/') request.workdir.pop_back();

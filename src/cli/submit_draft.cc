@@ -29,8 +29,8 @@ Result<Layout> layout_of(const Draft& draft) {
       layout.processes_per_task = *draft.processes_per_node;
     } else if (draft.processes) {
       if (*draft.processes < layout.tasks) {
-        return usage_error("--ntasks " + std::to_string(*draft.processes) + " is less than --nodes " +
-                   std::to_string(layout.tasks));
+        return usage_error("--ntasks " + std::to_string(*draft.processes) +
+                           " is less than --nodes " + std::to_string(layout.tasks));
       }
       layout.processes_per_task = (*draft.processes + layout.tasks - 1) / layout.tasks;
     }
@@ -75,8 +75,9 @@ Status settle_devices(Draft& draft, const Layout& layout) {
       const bool even = each * layout.tasks == wish.gpus.value() &&
                         (each % 1000 == 0 || layout.tasks == 1);
       if (!even) {
-        return usage_error(wish.option + ": " + format_gpus(wish.gpus) + " GPUs cannot be divided evenly " +
-                   "among " + std::to_string(layout.tasks) + " tasks; ask for N/node instead");
+        return usage_error(wish.option + ": " + format_gpus(wish.gpus) +
+                           " GPUs cannot be divided evenly " + "among " +
+                           std::to_string(layout.tasks) + " tasks; ask for N/node instead");
       }
       request.gpus = as_double(each);
       return {};
@@ -158,8 +159,8 @@ Status add_variable(std::string_view setting, std::string_view option, const Con
   }
   const auto found = context.environment.find(name);
   if (found == context.environment.end()) {
-    return usage_error(std::string(option) + ": the variable " + name + " is not set here; write " + name +
-               "=VALUE");
+    return usage_error(std::string(option) + ": the variable " + name + " is not set here; write " +
+                       name + "=VALUE");
   }
   env[name] = found->second;
   return {};
@@ -217,7 +218,8 @@ Result<Bytes> parse_memory(std::string_view text) {
   const auto amount = parse_fixed(digits, 3);
   if (!amount || *amount < 0 || *amount > 1'000'000'000'000 ||
       (shift == 40 && *amount > 1'000'000'000)) {
-    return usage_error("'" + std::string(text) + "' is no amount of memory; write 64G, 512M or 1.5T");
+    return usage_error("'" + std::string(text) +
+                       "' is no amount of memory; write 64G, 512M or 1.5T");
   }
   return Bytes(static_cast<std::int64_t>((Int128{*amount} << shift) / 1000));
 }
@@ -254,8 +256,8 @@ Status parse_array(std::string_view text, api::SubmitRequest& request) {
     for (std::int64_t index = *first; index <= *last; index += step) {
       request.array.push_back(index);
       if (request.array.size() > kArrayMembersMax) {
-        return usage_error("--array '" + whole + "': more than " + std::to_string(kArrayMembersMax) +
-                   " members");
+        return usage_error("--array '" + whole + "': more than " +
+                           std::to_string(kArrayMembersMax) + " members");
       }
     }
   }
@@ -283,7 +285,8 @@ Status finish_draft(Draft& draft, const Context& context) {
     if (draft.request.name_template.empty()) return {};
     return usage_error("--name-template names the members of a sweep; add --param or --param-file");
   }
-  if (!draft.array.empty()) return usage_error("--array and --param both make many jobs; give one of them");
+  if (!draft.array.empty())
+    return usage_error("--array and --param both make many jobs; give one of them");
   auto sweep = sweep_of(draft.params, draft.param_files);
   if (!sweep) return sweep.error();
   draft.request.params = std::move(*sweep);

@@ -28,7 +28,8 @@ std::string name_rule(const std::string& name) {
 Result<std::vector<Params>> combined(const std::vector<Params>& left,
                                      const std::vector<Params>& right) {
   if (left.size() * right.size() > kCombinationsMax) {
-    return usage_error("the sweep has more than " + std::to_string(kCombinationsMax) + " combinations");
+    return usage_error("the sweep has more than " + std::to_string(kCombinationsMax) +
+                       " combinations");
   }
   std::vector<Params> all;
   all.reserve(left.size() * right.size());

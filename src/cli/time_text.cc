@@ -237,8 +237,9 @@ Result<std::int64_t> parse_point(std::string_view text, std::int64_t now) {
   const bool offset = take(rest, "now+") || take(rest, "+");
   const auto span = offset ? slurm_offset(rest) : parse_duration(rest);
   if (span && *span >= Duration()) return now + span->whole_seconds();
-  return usage_error("'" + std::string(text) + "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
-             "tomorrow or a duration from now like 30m");
+  return usage_error("'" + std::string(text) +
+                     "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
+                     "tomorrow or a duration from now like 30m");
 }
 
 }  // namespace rota::cli

@@ -183,7 +183,8 @@ class Walker {
       return {};
     }
     if (at_ + 1 >= args_.size()) {
-      return usage_error("option '" + name + "' needs a value: " + name + " " + option.get_type_name());
+      return usage_error("option '" + name + "' needs a value: " + name + " " +
+                         option.get_type_name());
     }
     add(option, name, args_[++at_]);
     return {};
@@ -220,7 +221,8 @@ class Walker {
 
   Status take_positional(const std::string& word) {
     if (++positionals_ > positional_room(*walk_.app)) {
-      return usage_error("unexpected word '" + word + "'; see `" + path_of_app(*walk_.app) + " --help`");
+      return usage_error("unexpected word '" + word + "'; see `" + path_of_app(*walk_.app) +
+                         " --help`");
     }
     walk_.words.push_back(word);
     return {};

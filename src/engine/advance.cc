@@ -1,4 +1,5 @@
-// What falls due by itself: begin times, time limits, contract ends on leaving nodes, idle sessions.
+// What falls due by itself: begin times, time limits, contract ends on leaving nodes, idle
+// sessions.
 #include "engine/core.h"
 
 namespace rota::engine {
@@ -26,10 +27,7 @@ void Core::advance_limits() {
   while (!limit_timers.empty() && limit_timers.begin()->first <= state.now) {
     JobRec& due = job(limit_timers.begin()->second);
     limit_timers.erase(limit_timers.begin());
-    const bool ending = due.stop_ordered && due.stop_cause != StopCause::kPreempted &&
-                        due.stop_cause != StopCause::kDrain &&
-                        due.stop_cause != StopCause::kQuarantine;
-    if (!ending) order_stop(due, StopCause::kTimeLimit, JobId(), Duration());
+    if (!due.ends_anyway()) order_stop(due, StopCause::kTimeLimit, JobId(), Duration());
   }
 }
 
@@ -79,16 +77,15 @@ std::optional<Instant> Core::next_wakeup() const {
     if (!timers->empty()) consider(std::max(timers->begin()->first, state.now + Duration(1)));
   }
   if (plan.valid && !plan.by_start.empty()) consider(plan.by_start.begin()->first);
-  if (reservation) consider(reservation->at);
   for (const JobId id : interactive) {
     const JobRec& session = *state.jobs.find(id);
     const auto from = session.attempt_started();
     if (!session.idle_since || !from) continue;
     const Instant idle_from = std::max(*session.idle_since, *from);
     if (state.policy.session_idle_warn && !session.warned_at) {
-      consider(idle_from + *state.policy.session_idle_warn);
+      consider(later(idle_from, *state.policy.session_idle_warn));
     }
-    if (state.policy.session_idle_end) consider(idle_from + *state.policy.session_idle_end);
+    if (state.policy.session_idle_end) consider(later(idle_from, *state.policy.session_idle_end));
   }
   return next;
 }

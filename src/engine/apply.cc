@@ -1,4 +1,5 @@
-// Requests and facts, folded into the state one by one. An event that breaks a rule changes nothing.
+// Requests and facts, folded into the state one by one. An event that breaks a rule changes
+// nothing.
 #include <algorithm>
 
 #include "base/check.h"
@@ -12,23 +13,37 @@ namespace {
 
 constexpr std::int64_t kTasksMax = 1'000'000;
 constexpr std::int64_t kWeightMax = 1'000'000;
+constexpr std::int64_t kPriorityMax = 1'000'000'000;
+constexpr std::int64_t kAmountMax = 1'000'000;
+constexpr Bytes kMemoryMax = gibibytes(1 << 20);
+constexpr Duration kLongest = Duration::days(36'500);
 
 Error invalid(std::string message) {
   return {ErrorCode::kInvalidArgument, std::move(message), {}};
 }
 Error unknown(std::string message) { return {ErrorCode::kNotFound, std::move(message), {}}; }
 
-/// A whole device, fraction, slice or instance with the amounts the ledger counts.
-bool complete_share(DeviceShare& share, const DeviceCap& device) {
+/// A whole device, fraction, slice or instance with the amounts the ledger counts. False: no such
+/// part of the device exists.
+bool complete_share(DeviceShare& share, const DeviceCap& device, const std::string& model) {
+  if (share.slots < 0 || share.memory.value() < 0) return false;
   if (share.mig_start >= 0) {
-    if (share.mig_size <= 0 || share.mig_start + share.mig_size > 8) return false;
-    share.gpus = MilliGpu(std::int64_t{1000} * share.mig_compute / 7);
-    share.memory = Bytes(device.memory_total / 8 * share.mig_size);
-    return true;
+    const std::int32_t slices = mig_slices(model);
+    const std::int32_t compute_slices = slices == 4 ? 4 : 7;
+    const bool exists = device.mig && share.slots == 0 && share.mig_start < slices &&
+                        share.mig_size > 0 && share.mig_size <= slices - share.mig_start &&
+                        share.mig_compute > 0 && share.mig_compute <= compute_slices;
+    share.gpus = MilliGpu(std::int64_t{1000} * share.mig_compute / compute_slices);
+    share.memory = Bytes(device.memory_total / slices * share.mig_size);
+    return exists && share.gpus.value() <= device.milli_free;
   }
+  share.mig_start = -1;
+  share.mig_size = share.mig_compute = 0;
+  if (device.mig) return false;
   if (share.slots > 0) {
-    if (device.slots_total == 0) return false;
+    if (share.slots > device.slots_total) return false;
     share.gpus = MilliGpu(std::int64_t{1000} * share.slots / device.slots_total);
+    share.memory = Bytes();
     return true;
   }
   if (share.gpus.value() <= 0 || share.gpus > kWholeGpu) return false;
@@ -37,7 +52,7 @@ bool complete_share(DeviceShare& share, const DeviceCap& device) {
   } else if (share.memory.value() == 0) {
     share.memory = Bytes(device.memory_total * share.gpus.value() / 1000);
   }
-  return share.memory.value() >= 0;
+  return true;
 }
 
 bool share_is_free(const DeviceShare& share, const DeviceCap& device) {
@@ -79,8 +94,22 @@ Status Core::on(const PolicySet& e) {
   if (p.fairness != FairnessKind::kInstant && p.fairness_span.ns() <= 0) {
     return invalid("fairness needs a span greater than zero, as in window:7d");
   }
-  if (p.retries < 0 || p.cpus_reserved_per_gpu < 0 || p.grace.ns() < 0) {
-    return invalid("retries, cpus_reserved_per_gpu and grace may not be negative");
+  if (p.retries < 0 || p.cpus_reserved_per_gpu < 0 || p.grace.ns() < 0 ||
+      p.min_runtime_max.ns() < 0) {
+    return invalid("retries, cpus_reserved_per_gpu, grace and min_runtime_max may not be negative");
+  }
+  if (p.quarantine_after && *p.quarantine_after < 1) {
+    return invalid("quarantine_after must be at least 1");
+  }
+  const auto idle_time = [](const std::optional<Duration>& time) {
+    return !time || (time->ns() > 0 && *time <= kLongest);
+  };
+  if (!idle_time(p.session_idle_warn) || !idle_time(p.session_idle_end)) {
+    return invalid("session_idle_warn and session_idle_end must be greater than zero");
+  }
+  if (p.cpus_reserved_per_gpu > kAmountMax || p.grace > kLongest ||
+      p.min_runtime_max > kLongest || p.fairness_span > kLongest) {
+    return invalid("a number of the policy is out of range: times may be up to 36500d");
   }
   state.policy = p;
   for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) {
@@ -114,7 +143,11 @@ Status Core::on(const QueueSet& e) {
     QueueIndex parent = 0;
     if (!spec.parent.empty()) parent = owners.find(spec.parent);
     if (parent == kNone) return unknown("queue " + spec.parent + " (the parent) is not known");
-    if (parent > 0 && (state.queues[parent].pending > 0 || state.queues[parent].held_all > 0)) {
+    bool has_jobs = false;
+    state.jobs.for_each([&](const JobRec& job) {
+      has_jobs = has_jobs || (parent > 0 && job.queue == parent && !job.final());
+    });
+    if (has_jobs) {
       return Error{ErrorCode::kConflict,
                    "queue " + spec.parent + " has jobs, so it cannot get children", {}};
     }
@@ -153,9 +186,24 @@ Status Core::on(const GroupSubmitted& e) {
     return invalid("a group needs an id, a size and a throttle of at least 1");
   }
   GroupRec& group = state.groups[e.group];
+  // Waiting members count for demand as the throttle says, so they are counted anew.
+  std::vector<JobId> members;
+  for (const JobId id : group.members) {
+    const JobRec* member = state.jobs.find(id);
+    if (member != nullptr && member->pending() && member->gates == 0) members.push_back(id);
+  }
+  for (const JobId id : members) waiting.erase(job(id));
   group.size = e.size;
   group.throttle = e.throttle;
+  for (const JobId id : members) waiting.insert(job(id));
+  shares_stale = true;
   plan.invalidate();
+  if (const auto found = group_dependents.find(e.group); found != group_dependents.end()) {
+    for (const JobId id : std::vector<JobId>(found->second)) {
+      JobRec* dependent = state.jobs.find(id);
+      if (dependent != nullptr && dependent->pending()) refresh_dependencies(*dependent);
+    }
+  }
   return {};
 }
 
@@ -174,6 +222,13 @@ Status Core::check_spec(const JobSpec& spec) const {
       (task.gpu_memory && task.gpu_memory->value() < 0)) {
     return invalid("amounts may not be negative");
   }
+  if (task.slots > kAmountMax || task.cpus > kAmountMax || task.memory > kMemoryMax ||
+      (task.gpu_memory && *task.gpu_memory > kMemoryMax)) {
+    return invalid("amounts may be up to 1000000 slots or CPUs and 1048576GiB of memory");
+  }
+  if (spec.priority > kPriorityMax || spec.priority < -kPriorityMax) {
+    return invalid("priority must be -1000000000 to 1000000000");
+  }
   if (task.distinct_devices > 0 && task.distinct_devices > task.slots) {
     return invalid("distinct_devices needs at least as many slots");
   }
@@ -188,6 +243,10 @@ Status Core::check_spec(const JobSpec& spec) const {
       (spec.min_runtime && spec.min_runtime->ns() < 0) ||
       (spec.checkpoint && spec.checkpoint->ns() <= 0)) {
     return invalid("a time limit and a checkpoint interval must be greater than zero");
+  }
+  if ((spec.time_limit && *spec.time_limit > kLongest) ||
+      (spec.true_runtime && (spec.true_runtime->ns() < 0 || *spec.true_runtime > kLongest))) {
+    return invalid("times may be up to 36500d");
   }
   if (spec.min_runtime && *spec.min_runtime > state.policy.min_runtime_max) {
     return Error{ErrorCode::kRefused, "min_runtime is longer than the policy's min_runtime_max",
@@ -266,8 +325,19 @@ Result<Tasks> Core::tasks_from(const Allocation& allocation) const {
   for (const TaskPlace& place : allocation.tasks) {
     const auto node = node_by_name.find(place.node);
     if (node == node_by_name.end()) return unknown("node " + place.node + " is not known");
+    const bool again = std::any_of(tasks.begin(), tasks.end(), [&](const TaskAlloc& t) {
+      return t.rank == place.task;
+    });
+    if (place.task < 0 || place.task > kTasksMax || again) {
+      return invalid("the tasks of an adopted job need different numbers from 0 on");
+    }
     TaskAlloc task{node->second, static_cast<std::int32_t>(place.task), place.devices, place.cpus,
                    place.memory.value()};
+    const NodeFree& host = trial.node(task.node).free;
+    if (task.cpus < 0 || task.memory < 0 || task.cpus > host.cpus || task.memory > host.memory) {
+      return Error{ErrorCode::kConflict,
+                   "node " + place.node + " has not the CPUs or memory free for this job", {}};
+    }
     std::vector<std::int32_t> seen;
     for (DeviceShare& share : task.devices) {
       const auto& devices = trial.node(task.node).devices;
@@ -276,7 +346,8 @@ Result<Tasks> Core::tasks_from(const Allocation& allocation) const {
       }
       const DeviceCap& device = devices[share.device];
       const bool twice = std::find(seen.begin(), seen.end(), share.device) != seen.end();
-      if (twice || !complete_share(share, device) || !share_is_free(share, device)) {
+      const std::string& model = state.nodes[task.node].spec.devices[share.device].model;
+      if (twice || !complete_share(share, device, model) || !share_is_free(share, device)) {
         return Error{ErrorCode::kConflict,
                      "device " + std::to_string(share.device) + " of node " + place.node +
                          " is not free for this job",
@@ -299,15 +370,21 @@ Status Core::on(const JobAdopted& e) {
   if (Status ok = check_spec(e.spec); !ok) return ok;
   auto tasks = tasks_from(e.allocation);
   if (!tasks) return tasks.error();
+  const JobShape& shape = e.spec.shape;
+  if (std::ssize(*tasks) > shape.tasks ||
+      std::ssize(*tasks) < (shape.min_tasks > 0 ? shape.min_tasks : shape.tasks)) {
+    return invalid("an adopted job runs with another number of tasks than it asks for");
+  }
+  const Instant started_at = std::min(state.now, e.started);
   JobRec& job = create_job(e.job, e.spec);
-  job.submitted = std::min(state.now, e.started);
+  job.submitted = started_at;
   count_pending(job, 1);
   waiting.insert(job);
   order_start(job, std::move(*tasks));
   queued.pop_back();  // it runs already: nobody has to start it
   started(job);
   set_timers(job, false);
-  job.started = job.first_started = job.history.back().started = e.started;
+  job.started = job.first_started = job.history.back().started = started_at;
   set_timers(job, true);
   return {};
 }
@@ -341,6 +418,9 @@ Status Core::on(const JobCommanded& e) {
       set_gate(job, kGateHeld, false);
       return {};
     case JobVerb::kRequeue:
+      if (job.final() && !owners.is_leaf(job.queue)) {
+        return conflict("belongs to a queue that has children by now");
+      }
       if (job.final()) {
         restart(job);
       } else if (job.phase == Phase::kStarting || job.phase == Phase::kRunning) {
@@ -365,10 +445,13 @@ Status Core::on(const JobUpdated& e) {
   spec.group_index = job.spec.group_index;
   spec.dependencies = job.spec.dependencies;
   if (Status ok = check_spec(spec); !ok) return ok;
-  plan.invalidate();
-  reservation.reset();
-  shares_stale = true;
+  const auto disturb = [this] {
+    plan.invalidate();
+    reservation.reset();
+    shares_stale = true;
+  };
   if (job.pending()) {
+    disturb();
     if (job.gates == 0) waiting.erase(job);
     count_pending(job, -1);
     if (job.spec.begin) begin_timers.erase({*job.spec.begin, job.id});
@@ -380,6 +463,7 @@ Status Core::on(const JobUpdated& e) {
       with_deadline.erase(job.id);
     }
     job.queue = owners.find(spec.queue);
+    job.user = spec.user.empty() ? kNone : user_of(spec.user);
     set_shape(job, spec.shape);
     count_pending(job, 1);
     if (job.gates == 0) waiting.insert(job);
@@ -399,6 +483,7 @@ Status Core::on(const JobUpdated& e) {
                  "change",
                  {}};
   }
+  disturb();
   set_timers(job, false);
   job.spec.priority = spec.priority;
   job.spec.time_limit = spec.time_limit;
@@ -420,6 +505,11 @@ Status Core::on(const UsageRecorded& e) {
   const QueueIndex queue = owners.find(e.queue);
   if (queue == kNone) return unknown("queue " + e.queue + " is not known");
   if (e.to < e.from || e.milli_gpu_seconds < 0) return invalid("usage needs from <= to");
+  const Instant first = later(Instant(), Duration() - kLongest);
+  if (e.from < first || e.to > later(Instant(), kLongest) ||
+      e.milli_gpu_seconds > 1'000'000'000'000'000) {
+    return invalid("usage of queue " + e.queue + " is out of range");
+  }
   const Int128 amount = static_cast<Int128>(e.milli_gpu_seconds) * 1'000'000'000;
   for (QueueIndex q = queue; q != kNone; q = state.queues[q].parent) {
     state.queues[q].usage.add_past(e.from, e.to, amount);
@@ -447,11 +537,7 @@ Status Core::on(const AttemptEnded& e) {
 Status Core::on(const TasksEnded& e) {
   JobRec* job = state.jobs.find(e.job);
   if (job == nullptr || !job->holds_devices() || e.attempt != job->attempts) return {};
-  const bool all = std::all_of(
-      job->leaving_alloc.begin(), job->leaving_alloc.end(), [&](const TaskAlloc& t) {
-        return std::find(e.tasks.begin(), e.tasks.end(), t.rank) != e.tasks.end();
-      });
-  if (all && !job->leaving_alloc.empty()) release_leaving(*job);
+  if (!job->leaving_alloc.empty()) release_leaving(*job, e.tasks);
   return {};
 }
 

@@ -14,8 +14,10 @@ Status check_node(const NodeSpec& spec) {
     return Error{ErrorCode::kInvalidArgument, "node " + spec.name + ": " + rule, {}};
   };
   if (spec.name.empty()) return invalid("needs a name");
-  if (spec.devices.size() > 1'000'000 || spec.cpus < 0 || spec.memory.value() < 0 ||
-      spec.slots < 0 || spec.slots > 1000) {
+  constexpr Bytes kMemoryMax = gibibytes(1 << 20);
+  if (spec.devices.size() > 65'536 || spec.cpus < 0 || spec.cpus > 1'000'000 ||
+      spec.memory.value() < 0 || spec.memory > kMemoryMax || spec.slots < 0 ||
+      spec.slots > 1000 || spec.cost.value() < 0 || spec.cost.value() > 1'000'000'000'000) {
     return invalid("amounts are out of range");
   }
   for (const auto* groups : {&spec.islands, &spec.sockets}) {
@@ -31,8 +33,10 @@ Status check_node(const NodeSpec& spec) {
   }
   const bool bad_memory =
       std::any_of(spec.devices.begin(), spec.devices.end(),
-                  [](const DeviceSpec& d) { return d.memory.value() < 0; });
-  if (bad_memory) return invalid("device memory may not be negative");
+                  [](const DeviceSpec& d) {
+                    return d.memory.value() < 0 || d.memory > kMemoryMax;
+                  });
+  if (bad_memory) return invalid("the memory of a device is out of range");
   return {};
 }
 
@@ -75,16 +79,19 @@ void Core::add_node(const NodeSpec& spec) {
 }
 
 void Core::count_healthy() {
-  settle_cluster();
-  state.cluster.healthy = 0;
-  state.cluster.cost_rate = 0;
+  std::int64_t healthy = 0;
+  Int128 cost_rate = 0;
   for (const NodeRec& node : state.nodes) {
-    state.cluster.healthy += node.healthy();
+    healthy += node.healthy();
     if (node.future || node.removed) continue;
-    state.cluster.cost_rate +=
+    cost_rate +=
         static_cast<Int128>(node.spec.cost.value()) * 1000 * std::ssize(node.spec.devices);
   }
   shares_stale = true;
+  if (healthy == state.cluster.healthy && cost_rate == state.cluster.cost_rate) return;
+  settle_cluster();
+  state.cluster.healthy = healthy;
+  state.cluster.cost_rate = cost_rate;
 }
 
 void Core::node_opened_or_closed(NodeIndex node) {
@@ -111,16 +118,22 @@ Status Core::on(const NodeReported& e) {
     return Error{ErrorCode::kConflict,
                  "node " + e.node.name + " has jobs, so its devices cannot change now", {}};
   }
+  const NodeIndex node = known->second;
   if (!same) {
-    rec.spec = e.node;
-    rec.devices.assign(e.node.devices.size(), DeviceRec{});
+    // Only claims are left here: what they promised may not be there any more.
+    for (const JobId id : jobs_on(node, kNone)) drop_claim(job(id));
   }
-  rec.removed = rec.future = rec.down = false;
-  if (!same) {
-    rebuild();
-  } else {
-    node_opened_or_closed(known->second);
-  }
+  const bool may_host_more = !same || rec.removed;
+  change_node(node, [&](NodeRec& n) {
+    if (!same) {
+      n.spec = e.node;
+      n.devices.assign(e.node.devices.size(), DeviceRec{});
+    }
+    n.removed = n.future = n.down = false;
+  });
+  if (!same) rebuild();
+  if (may_host_more) requests_changed();
+  count_healthy();
   return {};
 }
 

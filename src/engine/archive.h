@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/id.h"
@@ -73,6 +74,11 @@ class Writer {
   void put_all(const Range& values) {
     put(values.size());
     for (const auto& value : values) put(value);
+  }
+  template <class... Ts>
+  void put_object(const std::variant<Ts...>& value) {
+    put(value.index());
+    std::visit([this](const auto& v) { put(v); }, value);
   }
   template <HasFields T>
   void put_object(const T& value) { T::fields(value, *this); }
@@ -177,6 +183,13 @@ class Reader {
       get(entry);
       values.insert(std::move(entry));
     }
+  }
+  template <class... Ts>
+  void get_object(std::variant<Ts...>& value) {
+    const std::size_t index = static_cast<std::size_t>(number());
+    std::size_t i = 0;
+    const bool known = ((i++ == index ? (get(value.template emplace<Ts>()), true) : false) || ...);
+    ok_ = ok_ && known;
   }
   template <HasFields T>
   void get_object(T& value) { T::fields(value, *this); }

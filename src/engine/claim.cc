@@ -1,8 +1,10 @@
 // Preemption: who may take whose place, who leaves, who is spared.
 //
-// Nobody is stopped unless the claimant then starts. Victims are taken in the rule book's order until
+// Nobody is stopped unless the claimant then starts. Victims are taken in the rule book's order
+// until
 // the claimant fits, then, the last one first, whoever is not needed is spared. Every claim moves
-// GPUs to a charged job from an uncharged one, to a higher priority in the same queue, or to a queue
+// GPUs to a charged job from an uncharged one, to a higher priority in the same queue, or to a
+// queue
 // inside its share from one above its own, so a potential strictly falls and claims cannot loop.
 #include <algorithm>
 
@@ -89,7 +91,7 @@ std::vector<Victim> Core::victims_for(const JobRec& claimant, Instant at) const 
     }
     const auto contract = victim.contract_ends();
     const bool starting = !victim.attempt_started() && victim.spec.min_runtime &&
-                          state.now + *victim.spec.min_runtime <= at;
+                          later(state.now, *victim.spec.min_runtime) <= at;
     if ((!contract || *contract > at) && !starting) continue;
     if (std::any_of(victim.held.begin(), victim.held.end(), useful)) {
       out.push_back({id, victim.held, true, milli_of(victim.held)});

@@ -151,7 +151,8 @@ struct Core {
   void order_stop(JobRec& job, StopCause cause, JobId by, Duration grace);
   void order_shrink(JobRec& job, const Tasks& tasks, StopCause cause, JobId by, Duration grace);
   void release(JobRec& job);
-  void release_leaving(JobRec& job);
+  void release_leaving(JobRec& job, const std::vector<std::int64_t>& ranks);
+  void keep_until_gone(JobRec& victim);
   void started(JobRec& job);
   void ended(JobRec& job, const AttemptEnded& end);
   void failed(JobRec& job, const AttemptEnded& end);
@@ -197,7 +198,8 @@ struct Core {
 
   // ---- reserve.cc ----
   std::optional<Reservation> reserve(const JobRec& job);
-  bool respects(const Reservation& reservation, const JobRec& candidate, const Tasks& tasks);
+  bool respects(const Reservation& reservation, const JobRec& candidate, const Tasks& tasks,
+                const std::vector<Victim>& victims = {});
   std::optional<Tasks> place_beside(const Reservation& reservation, const JobRec& candidate,
                                     std::int64_t least, std::int64_t most);
   void note_start(const JobRec& job, const Tasks& tasks);
@@ -230,6 +232,7 @@ struct Core {
   std::string save() const;
   Status load(std::string_view snapshot);
   void rebuild();
+  void restore_timers(const JobRec& job);
   std::vector<std::string> check_invariants() const;
 
   JobRec& job(JobId id) { return state.jobs.at(id); }

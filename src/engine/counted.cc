@@ -1,6 +1,6 @@
 // backfill=conservative in its counted form: every waiting job keeps its reservation from cycle to
-// cycle, since nothing but an unforeseen end or a new rule can change it. A new job is planned behind
-// the others; a job starts when its reservation falls due.
+// cycle, since nothing but an unforeseen end or a new rule can change it. A new job is planned
+// behind the others; a job starts when its reservation falls due.
 #include <algorithm>
 
 #include "base/check.h"
@@ -73,7 +73,7 @@ class CountedPlan {
         plan_.timeline->earliest({wish, job.shape.tasks, job.spec.time_limit, now_});
     if (!found) return;
     std::optional<Instant> end;
-    if (job.spec.time_limit) end = found->at + *job.spec.time_limit;
+    if (job.spec.time_limit) end = later(found->at, *job.spec.time_limit);
     for (const auto& [node, tasks] : found->tasks) {
       plan_.timeline->take(node, found->at, end, tasks * wish.whole);
     }

@@ -1,4 +1,5 @@
-// Deadlines: a job moves up past as few others of its queue as its expected start requires; where no
+// Deadlines: a job moves up past as few others of its queue as its expected start requires; where
+// no
 // place helps it keeps its own. The expected start is the one it would have if every waiting job of
 // its queue, in that order, held a reservation.
 #include <algorithm>
@@ -25,7 +26,7 @@ std::optional<Instant> Core::expected_in_queue(const std::vector<JobId>& order, 
     if (id == target) return slot ? std::optional(slot->at) : std::nullopt;
     if (!slot) continue;
     std::optional<Instant> end;
-    if (job.spec.time_limit) end = slot->at + *job.spec.time_limit;
+    if (job.spec.time_limit) end = later(slot->at, *job.spec.time_limit);
     timeline.add({id, slot->at, end, std::move(slot->tasks)});
   }
   return std::nullopt;
@@ -46,7 +47,7 @@ void Core::place_deadlines() {
     const Duration length = urgent.spec.time_limit.value_or(Duration());
     const auto in_time = [&](const std::vector<JobId>& tried) {
       const auto start = expected_in_queue(tried, id);
-      return start && *start + length <= *urgent.spec.deadline;
+      return start && later(*start, length) <= *urgent.spec.deadline;
     };
     if (in_time(order)) continue;
     for (auto place = own - order.begin(); place > 0; --place) {

@@ -159,6 +159,10 @@ Instant Engine::now() const { return impl_->state.now; }
 void Engine::forget_finished(Instant before) {
   std::set<JobId> needed;
   std::set<GroupId> groups_needed;
+  for (const auto& [id, group] : impl_->state.groups) {
+    // More members are to come.
+    if (std::ssize(group.members) < group.size) groups_needed.insert(id);
+  }
   impl_->state.jobs.for_each([&](const JobRec& job) {
     if (job.final() && (!job.ended || *job.ended >= before)) groups_needed.insert(job.spec.group);
     if (job.final()) return;

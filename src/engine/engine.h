@@ -2,7 +2,7 @@
 //
 // apply() folds one event into the state; advance() handles what falls due by itself (time limits,
 // contract ends of drained nodes, begin times, idle rules); run_cycle() decides. The engine calls
-// nobody, keeps no clock, opens nothing: time is an argument. Same events at the same instants, same
+// nobody, keeps no clock, opens nothing: time is an argument. Same events at equal instants, same
 // decisions, to the byte.
 //
 // Threads: none; the owner serialises all calls. Instants never go backwards; a lower one than the

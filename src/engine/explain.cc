@@ -67,13 +67,14 @@ void Core::open_estimates() {
   }
 }
 
-/// Expected start of a job behind all that were kept before it; `keep` makes the later ones respect it.
+/// Expected start of a job behind all that were kept before it; `keep` makes the later ones respect
+/// it.
 std::optional<Instant> Core::estimate_next(JobId next, bool keep) {
   const JobRec& job = *state.jobs.find(next);
   const PlanQuery query{request(job), job.tasks_min(), job.spec.time_limit, state.now};
   const auto end = [&](Instant at) -> std::optional<Instant> {
     if (!job.spec.time_limit) return std::nullopt;
-    return at + *job.spec.time_limit;
+    return later(at, *job.spec.time_limit);
   };
   std::optional<Instant> at;
   if (estimates.counts) {

@@ -1,5 +1,5 @@
-// Elastic jobs grow task by task, in turn, only on nodes where no job that waits for room could ever
-// run, within the limits and without delaying a reservation.
+// Elastic jobs grow task by task, in turn, only on nodes where no job that waits for room could
+// ever run, within the limits and without delaying a reservation.
 #include <algorithm>
 
 #include "engine/core.h"
@@ -19,11 +19,13 @@ bool Core::grow_elastic() {
   NodeFlags barred(state.nodes.size(), 0);
   for (const auto& [queue, lane] : waiting.lanes()) {
     for (const auto& [key, job_class] : lane.classes) {
-      // A class whose first job is held back by a limit waits for no room.
-      const auto* first = job_class.jobs.next(std::nullopt, kNoLimit);
-      if (first == nullptr) continue;
-      const JobRec& waits = *state.jobs.find(JobId(first->key.id));
-      if (room_in_limits(waits, waits.tasks_min()) < waits.tasks_min()) continue;
+      // Jobs that are held back by a limit wait for no room.
+      const auto* entry = job_class.jobs.next(std::nullopt, kNoLimit);
+      for (; entry != nullptr; entry = job_class.jobs.next(entry->key, kNoLimit)) {
+        const JobRec& waits = *state.jobs.find(JobId(entry->key.id));
+        if (room_in_limits(waits, waits.tasks_min()) >= waits.tasks_min()) break;
+      }
+      if (entry == nullptr) continue;
       for (const NodeIndex n : requests.at(key.shape).nodes) barred[n] = 1;
     }
   }

@@ -42,7 +42,7 @@ void check_counts(const Core& core, Broken& out) {
       if (core.active.contains(job.id)) out.push_back("a pending job is among the active");
     }
     if (job.pending() || job.final()) return;
-    if (job.stop_ordered && job.stop_cause == StopCause::kPreempted) return;
+    if (job.yielded) return;
     Tasks counted = job.phase == Phase::kClaiming ? job.held : job.alloc;
     for (const TaskAlloc& gone : job.leaving_alloc) {
       std::erase_if(counted, [&](const TaskAlloc& t) { return t.rank == gone.rank; });

@@ -215,6 +215,7 @@ void Core::make_claim(JobRec& job, Claim claim) {
     if (v.whole) {
       ledger.give(victim.held);
       hold_for_limits(victim, -v.milli);
+      victim.yielded = true;
       order_stop(victim, StopCause::kPreempted, job.id, grace);
     } else {
       order_shrink(victim, v.tasks, StopCause::kPreempted, job.id, grace);
@@ -248,6 +249,7 @@ void Core::drop_claim(JobRec& job) {
   ledger.give(job.held);
   hold_for_limits(job, -milli_of(job.held));
   job.held.clear();
+  for (const JobId id : job.victims) keep_until_gone(this->job(id));
   job.victims.clear();
   if (job.spec.group.valid()) --state.groups[job.spec.group].active;
   active.erase(job.id);
@@ -256,6 +258,22 @@ void Core::drop_claim(JobRec& job) {
   count_pending(job, 1);
   if (job.gates == 0) waiting.insert(job);
   plan.invalidate();
+}
+
+/// A victim whose claimant gave up leaves all the same, and holds its whole place until it is gone.
+void Core::keep_until_gone(JobRec& victim) {
+  const auto retake = [this](Tasks& part, const Tasks& all) {
+    ledger.give(part);
+    part.clear();
+    for (const TaskAlloc& task : all) part.push_back(ledger.take_rest(task));
+  };
+  if (!victim.leaving_alloc.empty()) retake(victim.leaving, victim.leaving_alloc);
+  if (!victim.yielded) return;
+  Tasks whole = victim.alloc;
+  for (const TaskAlloc& gone : victim.leaving_alloc) {
+    std::erase_if(whole, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
+  }
+  retake(victim.held, whole);
 }
 
 void Core::order_start(JobRec& job, Tasks tasks) {
@@ -300,6 +318,11 @@ void Core::order_start(JobRec& job, Tasks tasks) {
 void Core::started(JobRec& job) {
   if (job.phase == Phase::kStarting) job.phase = Phase::kRunning;
   if (!job.history.empty()) job.history.back().started = state.now;
+  if (job.history.empty() || job.history.back().ordered != state.now) {
+    // It will leave later than expected when it was ordered.
+    plan.invalidate();
+    reservation.reset();
+  }
   job.started = state.now;
   job.launch_failures = 0;
   set_timers(job, true);
@@ -318,7 +341,7 @@ void Core::order_stop(JobRec& job, StopCause cause, JobId by, Duration grace) {
   job.stop_ordered = true;
   job.stop_cause = cause;
   job.stop_by = by;
-  job.leaves_at = state.now + grace;
+  job.leaves_at = later(state.now, grace);
   job.phase = Phase::kStopping;
   plan.invalidate();
   reservation.reset();
@@ -327,43 +350,58 @@ void Core::order_stop(JobRec& job, StopCause cause, JobId by, Duration grace) {
 
 void Core::order_shrink(JobRec& job, const Tasks& tasks, StopCause cause, JobId by,
                                 Duration grace) {
+  const Instant gone_at = later(state.now, grace);
+  job.leaves_at = job.leaving_alloc.empty() ? gone_at : std::max(*job.leaves_at, gone_at);
   std::vector<std::int64_t> ranks;
   for (const TaskAlloc& gone : tasks) {
     ranks.push_back(gone.rank);
     ledger.give(gone);
     std::erase_if(job.held, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
     job.leaving_alloc.push_back(gone);
+    job.leaving_for.push_back(by);
   }
   hold_for_limits(job, -milli_of(tasks));
-  job.leaves_at = state.now + grace;
   plan.invalidate();
   reservation.reset();
   decide(StopTasks{job.id, job.attempts, std::move(ranks), cause, by, grace});
 }
 
-void Core::release_leaving(JobRec& job) {
-  ledger.give(job.leaving);
-  job.leaving.clear();
-  occupy(job, job.leaving_alloc, -1);
-  for (const TaskAlloc& gone : job.leaving_alloc) {
+void Core::release_leaving(JobRec& job, const std::vector<std::int64_t>& ranks) {
+  Tasks all_gone;
+  for (std::size_t i = job.leaving_alloc.size(); i-- > 0;) {
+    const TaskAlloc task = job.leaving_alloc[i];
+    if (std::find(ranks.begin(), ranks.end(), task.rank) == ranks.end()) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    ledger.give(job.leaving[i]);
+    job.leaving.erase(job.leaving.begin() + at);
+    job.leaving_alloc.erase(job.leaving_alloc.begin() + at);
+    job.leaving_for.erase(job.leaving_for.begin() + at);
+    all_gone.push_back(task);
+  }
+  occupy(job, all_gone, -1);
+  for (const TaskAlloc& gone : all_gone) {
     std::erase_if(job.alloc, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
     const bool still_there =
         std::any_of(job.alloc.begin(), job.alloc.end(),
                     [&](const TaskAlloc& t) { return t.node == gone.node; });
     if (!still_there) change_node(gone.node, [](NodeRec& node) { --node.running; });
   }
-  job.leaving_alloc.clear();
-  victim_left(job.id);
+  for (const JobId id : claiming) {
+    const bool still = job.yielded || std::find(job.leaving_for.begin(), job.leaving_for.end(),
+                                                id) != job.leaving_for.end();
+    if (!still) std::erase(this->job(id).victims, job.id);
+  }
+  reservation.reset();
 }
 
 void Core::release(JobRec& job) {
   // A preempted job left the counts for limits when its place was claimed.
-  const bool counted = !(job.stop_ordered && job.stop_cause == StopCause::kPreempted);
   Tasks counted_tasks = job.alloc;
   for (const TaskAlloc& gone : job.leaving_alloc) {
     std::erase_if(counted_tasks, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
   }
-  if (counted) hold_for_limits(job, -milli_of(counted_tasks));
+  if (!job.yielded) hold_for_limits(job, -milli_of(counted_tasks));
+  job.yielded = false;
   ledger.give(job.held);
   ledger.give(job.leaving);
   occupy(job, job.alloc, -1);
@@ -377,6 +415,7 @@ void Core::release(JobRec& job) {
   job.held.clear();
   job.leaving.clear();
   job.leaving_alloc.clear();
+  job.leaving_for.clear();
   active.erase(job.id);
   interactive.erase(job.id);
   elastic.erase(job.id);

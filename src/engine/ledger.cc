@@ -40,6 +40,48 @@ void take_share(DeviceCap& device, const DeviceShare& share) {
   ROTA_CHECK(device.milli_free >= 0 && device.memory_free >= 0);
 }
 
+/// What of `wanted` is still free. Where the device is used in another way by now, all that is left
+/// of it that way: nobody else may have it while the holder of `wanted` is there.
+void append_rest(const DeviceCap& device, const DeviceShare& wanted,
+                 std::vector<DeviceShare>& out) {
+  DeviceShare part = wanted;
+  const bool wants_slots = wanted.slots > 0;
+  const bool wants_mig = wanted.mig_start >= 0;
+  switch (device.mode) {
+    case DeviceMode::kUnused: break;
+    case DeviceMode::kWhole: return;
+    case DeviceMode::kFraction: {
+      const std::int64_t milli = wants_slots ? device.milli_free : wanted.gpus.value();
+      const std::int64_t memory = wants_slots ? device.memory_free : wanted.memory.value();
+      part.slots = 0;
+      part.gpus = MilliGpu(std::min<std::int64_t>({milli, device.milli_free, 999}));
+      part.memory = Bytes(std::min(memory, device.memory_free));
+      if (wants_mig || (part.gpus.value() == 0 && part.memory.value() == 0)) return;
+      break;
+    }
+    case DeviceMode::kSlots:
+      part.slots = wants_slots ? std::min<std::int32_t>(wanted.slots, device.slots_free)
+                               : device.slots_free;
+      part.gpus = MilliGpu(std::int64_t{1000} * part.slots / device.slots_total);
+      if (!wants_slots) part.memory = Bytes();
+      if (wants_mig || part.slots == 0) return;
+      break;
+    case DeviceMode::kMig:
+      if (!wants_mig) return;
+      if ((device.mig_used & mig_mask(wanted)) == 0) break;
+      part.mig_size = 1;
+      part.mig_compute = 0;
+      part.gpus = MilliGpu();
+      part.memory = Bytes(wanted.memory.value() / wanted.mig_size);
+      for (std::int32_t i = 0; i < wanted.mig_size; ++i) {
+        part.mig_start = wanted.mig_start + i;
+        if ((device.mig_used & mig_mask(part)) == 0) out.push_back(part);
+      }
+      return;
+  }
+  out.push_back(part);
+}
+
 void give_share(DeviceCap& device, const DeviceShare& share) {
   --device.holders;
   ROTA_CHECK(device.holders >= 0);
@@ -158,29 +200,10 @@ TaskAlloc Ledger::take_rest(const TaskAlloc& wanted) {
   rest.devices.clear();
   const NodeCap& node = nodes_[wanted.node];
   for (const DeviceShare& share : wanted.devices) {
-    const DeviceCap& device = node.devices[share.device];
-    if (is_whole(share)) {
-      if (device.mode == DeviceMode::kUnused) rest.devices.push_back(share);
-      continue;
-    }
-    DeviceShare part = share;
-    if (share.mig_start >= 0) {
-      if ((device.mig_used & mig_mask(share)) != 0 || device.mode == DeviceMode::kWhole) continue;
-    } else if (share.slots > 0) {
-      if (device.mode == DeviceMode::kWhole || device.mode == DeviceMode::kFraction) continue;
-      part.slots = std::min<std::int32_t>(share.slots, device.slots_free);
-      if (part.slots == 0) continue;
-      part.gpus = MilliGpu(share.gpus.value() * part.slots / share.slots);
-    } else {
-      if (device.mode == DeviceMode::kWhole || device.mode == DeviceMode::kSlots) continue;
-      part.gpus = MilliGpu(std::min<std::int64_t>(share.gpus.value(), device.milli_free));
-      part.memory = Bytes(std::min(share.memory.value(), device.memory_free));
-      if (part.gpus.value() == 0 && part.memory.value() == 0) continue;
-    }
-    rest.devices.push_back(part);
+    append_rest(node.devices[share.device], share, rest.devices);
   }
-  rest.cpus = std::min(wanted.cpus, node.free.cpus);
-  rest.memory = std::min(wanted.memory, node.free.memory);
+  rest.cpus = std::max<std::int64_t>(0, std::min(wanted.cpus, node.free.cpus));
+  rest.memory = std::max<std::int64_t>(0, std::min(wanted.memory, node.free.memory));
   take(rest);
   return rest;
 }

@@ -51,6 +51,7 @@ std::optional<MigProfile> geometry_b(std::int32_t compute) {
 
 /// Vendors round and subtract: the stated size may differ by a fifth from the slices' memory.
 bool near(std::int64_t stated_gigabytes, std::int64_t bytes) {
+  if (stated_gigabytes > 1'000'000) return false;
   const std::int64_t stated = stated_gigabytes * 1024 * 1024 * 1024;
   return stated * 5 >= bytes * 4 && stated * 5 <= bytes * 6;
 }
@@ -69,6 +70,8 @@ std::int32_t starts_left(const MigProfile& profile, std::uint8_t used) {
 
 }  // namespace
 
+std::int32_t mig_slices(std::string_view model) { return model == "a30" ? 4 : 8; }
+
 bool is_mig_name(std::string_view name) { return parse_name(name).has_value(); }
 
 std::optional<MigProfile> mig_profile(std::string_view name, std::string_view model,
@@ -78,7 +81,7 @@ std::optional<MigProfile> mig_profile(std::string_view name, std::string_view mo
   const bool small = model == "a30";
   auto profile = small ? geometry_b(named->compute) : geometry_a(named->compute);
   if (!profile) return std::nullopt;
-  const std::int64_t slices = small ? 4 : 8;
+  const std::int64_t slices = mig_slices(model);
   if (near(named->gigabytes, memory_bytes * profile->size / slices)) return profile;
   // The 1g profile with double memory exists on geometry A only.
   if (!small && named->compute == 1 && near(named->gigabytes, memory_bytes * 2 / slices)) {

@@ -1,6 +1,6 @@
 // MIG geometry: which instances fit where on one device.
 //
-// Positions are memory-slice indices. Geometry A (A100, H100, H200, B200 classes): seven compute and
+// Positions are memory-slice indices. Geometry A (A100, H100, H200, B200 class): seven compute and
 // eight memory slices; geometry B (A30): four of each. Tables from NVIDIA's MIG user guide,
 // "Supported MIG profiles" (placements as `nvidia-smi mig -lgipp` prints them).
 #pragma once
@@ -23,6 +23,8 @@ struct MigProfile {
 /// none when such a device has no such profile.
 std::optional<MigProfile> mig_profile(std::string_view name, std::string_view model,
                                       std::int64_t memory_bytes);
+/// Memory slices of a device of this model.
+std::int32_t mig_slices(std::string_view model);
 /// True when `name` has the form of a profile.
 bool is_mig_name(std::string_view name);
 

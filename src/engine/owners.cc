@@ -71,8 +71,9 @@ void Owners::use(QueueIndex queue, Instant now, std::int64_t milli, bool charged
     rec.milli_charged += milli;
     rec.usage.set_rate(now, rec.milli_charged);
     if (state_.policy.fairness == FairnessKind::kWindow) {
-      rec.usage.trim(now - state_.policy.fairness_span);
+      rec.usage.trim(later(now, Duration() - state_.policy.fairness_span));
     }
+    rec.usage.fold(now, state_.policy);
   }
 }
 
@@ -82,6 +83,7 @@ void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_health
   share_.assign(count, 0);
   quota_share_.assign(count, 0);
   use_.assign(count, 0);
+  owed_rate_.assign(count, 0);
   // Children are declared after their parents, so one pass from the back sums the tree.
   for (QueueIndex q = count - 1; q >= 0; --q) {
     const QueueRec& rec = state_.queues[q];
@@ -94,7 +96,7 @@ void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_health
   }
   share_[0] = std::min(gpus_healthy, demand_[0]);
   quota_share_[0] = gpus_healthy;
-  state_.queues[0].owed_rate = std::min(demand_[0], gpus_healthy) * 1000;
+  owed_rate_[0] = std::min(demand_[0], gpus_healthy) * 1000;
   std::vector<std::int64_t> part(count, 0);  // milli-GPU by weight alone
   part[0] = gpus_healthy * 1000;
   for (QueueIndex q = 0; q < count; ++q) {
@@ -107,9 +109,17 @@ void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_health
       part[c] = weights == 0 ? 0
                              : static_cast<std::int64_t>(static_cast<Int128>(part[q]) *
                                                          state_.queues[c].spec.weight / weights);
-      settle_queue(state_.queues[c], now);
-      state_.queues[c].owed_rate = std::min(demand_[c] * 1000, part[c]);
+      owed_rate_[c] = std::min(demand_[c] * 1000, part[c]);
     }
+  }
+}
+
+void Owners::note_owed(Instant now) {
+  for (std::size_t q = 0; q < owed_rate_.size(); ++q) {
+    QueueRec& queue = state_.queues[q];
+    if (queue.owed_rate == owed_rate_[q]) continue;
+    settle_queue(queue, now);
+    queue.owed_rate = owed_rate_[q];
   }
 }
 

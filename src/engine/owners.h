@@ -1,6 +1,6 @@
 // The tree of queues: who holds what, who is owed what, whose turn it is.
 //
-// Fair share: quota up to demand, then one GPU at a time to the queue with the smallest share/weight
+// Fair share: quota up to demand, then a GPU at a time to the queue with the smallest share/weight
 // that wants more; with history the queue with the least use/weight takes all it wants first. A
 // parent's share is divided among its children in the same way. All comparisons cross-multiply.
 // Cost: shares O(queues + GPUs log queues), kept until something they depend on changes.
@@ -34,8 +34,10 @@ class Owners {
   /// Brings the integrals of all queues up to `now`.
   void settle(Instant now);
 
-  /// Recomputes demand, shares and owed rates at `now` from what waits in each leaf.
+  /// Recomputes demand and shares at `now` from what waits in each leaf. Changes no queue.
   void divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy);
+  /// From `now` on queues are owed what the last divide() found.
+  void note_owed(Instant now);
   [[nodiscard]] std::int64_t fair_share(QueueIndex queue) const { return share_[queue]; }
   [[nodiscard]] std::int64_t quota_share(QueueIndex queue) const { return quota_share_[queue]; }
   [[nodiscard]] std::int64_t demand(QueueIndex queue) const { return demand_[queue]; }
@@ -64,6 +66,7 @@ class Owners {
   std::vector<std::int64_t> share_;        // whole GPUs
   std::vector<std::int64_t> quota_share_;  // whole GPUs
   std::vector<Int128> use_;
+  std::vector<std::int64_t> owed_rate_;    // milli-GPU
 };
 
 }  // namespace rota::engine

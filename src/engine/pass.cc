@@ -1,6 +1,7 @@
-// One scheduling pass: turns. The next turn goes to the lane that the tree of owners names; its next
-// job starts, claims, is blocked, or is passed over. Each decision is made on the state the last one
-// left.
+// One scheduling pass: turns. The next turn goes to the lane that the tree of owners names; its
+// next
+// job starts, claims, is blocked, or is passed over. Each decision is made on the state the last
+// one left.
 #include <algorithm>
 #include <queue>
 
@@ -169,7 +170,8 @@ Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
   if (can_claim(state) && job.spec.charge) {
     auto claim = core_.find_claim(job, core_.ledger, now_);
     const bool allowed = claim && (!first_blocked_ || !core_.reservation ||
-                                   core_.respects(*core_.reservation, job, claim->tasks));
+                                   core_.respects(*core_.reservation, job, claim->tasks,
+                                                   claim->victims));
     if (allowed) {
       core_.make_claim(job, std::move(*claim));
       if (first_blocked_) core_.reservation = core_.reserve(core_.job(*first_blocked_));
@@ -235,7 +237,7 @@ Pass::Outcome Pass::visit_conservative(JobRec& job, std::int64_t room) {
   const PlanQuery query{wish, job.tasks_min(), job.spec.time_limit, now_};
   const auto end = [&](Instant from) -> std::optional<Instant> {
     if (!job.spec.time_limit) return std::nullopt;
-    return from + *job.spec.time_limit;
+    return later(from, *job.spec.time_limit);
   };
   Ledger free = timeline_->window(now_, job.spec.time_limit);
   if (auto usual = core_.placer.place_most(core_.ledger, wish, job.tasks_min(), room)) {
@@ -323,6 +325,7 @@ CycleResult Core::run_cycle(Instant now) {
     grow_elastic();
   }
   if (shares_stale) divide_shares();
+  owners.note_owed(state.now);
   result.decisions.insert(result.decisions.end(), std::make_move_iterator(queued.begin()),
                           std::make_move_iterator(queued.end()));
   queued.clear();

@@ -273,7 +273,8 @@ Tasks Placer::place_greedily(Ledger& ledger, const Try& attempt) const {
     return out;
   }
   const Ledger::Mark mark = ledger.checkpoint();
-  const bool by_node = !spread() && !by_fragmentation() && attempt.request.kind != NeedKind::kFraction &&
+  const bool by_node = !spread() && !by_fragmentation() &&
+                       attempt.request.kind != NeedKind::kFraction &&
                        attempt.request.kind != NeedKind::kMig;
   if (by_node) {
     out = place_node_by_node(ledger, attempt);

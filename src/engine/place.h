@@ -1,4 +1,4 @@
-// Placement: filter, score, choose. Finds devices for the tasks of a job on a ledger (the present or
+// Placement: filter, score, choose. Finds devices for a job's tasks on a ledger (the present or
 // a hypothetical future) without changing it.
 //
 // Order of trying: sites (home, then by cost under spill), models in order of preference, the
@@ -24,7 +24,7 @@ class Placer {
  public:
   Placer(const State& state, const Topology& topology) : state_(state), topology_(topology) {}
 
-  /// A place for exactly `tasks` tasks; none when they do not fit now. The ledger is used for trying
+  /// A place for exactly `tasks` tasks; none when they do not fit. The ledger is used for trying
   /// and left as it was.
   [[nodiscard]] std::optional<Tasks> place(Ledger& ledger, const Request& request,
                                            std::int64_t tasks) const;

@@ -188,7 +188,8 @@ std::optional<CountTimeline::Found> CountTimeline::earliest(const PlanQuery& que
   const std::int64_t from = query.from.ns();
   if (query.tasks > 1) {
     if (auto found = gang_at(query, from)) return found;
-    for (auto t = releases_.upper_bound(from); t != releases_.end(); t = releases_.upper_bound(*t)) {
+    for (auto t = releases_.upper_bound(from); t != releases_.end();
+         t = releases_.upper_bound(*t)) {
       if (auto found = gang_at(query, *t)) return found;
     }
     return std::nullopt;

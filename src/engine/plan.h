@@ -1,9 +1,9 @@
 // Many reservations side by side: who holds what until when, and the earliest instant at which a
 // job can be placed beside all of it.
 //
-// Used by backfill=conservative and for estimates. A timeline holds intervals of running jobs and of
+// Used by backfill=conservative and estimates. A timeline holds intervals of running jobs and of
 // reservations made so far; earliest() tries now and every end of an interval.
-// Cost: earliest() O(intervals^2) at worst; with whole-GPU jobs only (the counted form) O(intervals).
+// Cost: earliest() O(intervals^2) at worst; of whole-GPU jobs (the counted form) O(intervals).
 #pragma once
 
 #include <cstdint>
@@ -89,6 +89,12 @@ struct ConservativePlan {
     OrderKey key;
     Instant at;
     std::vector<std::pair<NodeIndex, std::int64_t>> tasks;
+    template <class Self, class Visit>
+    static void fields(Self& self, Visit&& visit) {
+      visit("key", self.key);
+      visit("at", self.at);
+      visit("tasks", self.tasks);
+    }
   };
   bool valid = false;
   std::optional<CountTimeline> timeline;

@@ -24,7 +24,7 @@ struct Request {
   bool plain = false;                   // whole GPUs of any device and nothing else
 };
 
-/// Shapes by index; equal shapes share one Request. Recompiled when nodes or the spill policy change.
+/// Shapes by index; equal shapes share one Request. Recompiled when nodes or the policy change.
 class RequestTable {
  public:
   ShapeIndex intern(const JobShape& shape);

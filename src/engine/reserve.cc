@@ -1,5 +1,5 @@
-// The reservation of EASY backfill (Lifka 1995; Mu'alem and Feitelson 2001): the earliest instant at
-// which the first blocked job could start if running jobs leave at their limit, or past their
+// The reservation of EASY backfill (Lifka 1995; Mu'alem and Feitelson 2001): the earliest instant
+// at which the first blocked job could start if running jobs leave at their limit, or past their
 // contract as its victims; and whether a later job may start without delaying it.
 #include <algorithm>
 
@@ -16,9 +16,9 @@ std::optional<Instant> Core::leaves(const JobRec& job) const {
       const JobRec& victim = *state.jobs.find(id);
       if (victim.leaves_at) start = std::max(start, *victim.leaves_at);
     }
-    return start + *job.spec.time_limit;
+    return later(start, *job.spec.time_limit);
   }
-  return std::max(state.now, job.limit_ends().value_or(state.now + *job.spec.time_limit));
+  return std::max(state.now, job.limit_ends().value_or(later(state.now, *job.spec.time_limit)));
 }
 
 Ledger Core::idle_ledger() const {
@@ -48,33 +48,37 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   struct Change {
     Instant at;
     JobId id;
-    bool leaves = true;  // false: only its contract is over
+    enum class What { kTasksLeave, kLeaves, kContractOver } what = What::kLeaves;
   };
   std::vector<Change> changes;
   const bool may_take = any_preemptible();
   for (const JobId id : active) {
     const JobRec& other = *state.jobs.find(id);
-    if (const auto at = leaves(other)) changes.push_back({*at, id, true});
-    if (!other.leaving.empty()) changes.push_back({*other.leaves_at, id, false});
+    if (const auto at = leaves(other)) changes.push_back({*at, id, Change::What::kLeaves});
+    if (!other.leaving.empty()) {
+      changes.push_back({*other.leaves_at, id, Change::What::kTasksLeave});
+    }
     if (!may_take || !other.spec.min_runtime || other.stop_ordered) continue;
     const Instant over =
-        other.contract_ends().value_or(state.now + *other.spec.min_runtime);
-    if (over > state.now && lawful(job, other)) changes.push_back({over, id, false});
+        other.contract_ends().value_or(later(state.now, *other.spec.min_runtime));
+    if (over > state.now && lawful(job, other)) {
+      changes.push_back({over, id, Change::What::kContractOver});
+    }
   }
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::tuple{a.at, a.id, a.leaves} < std::tuple{b.at, b.id, b.leaves};
+    return std::tuple{a.at, a.id, a.what} < std::tuple{b.at, b.id, b.what};
   });
   Reservation out{job.id, state.now, ledger, {}};
   const Request& wish = request(job);
   const std::int64_t tasks = job.tasks_min();
+  std::set<JobId> leaving_gone;
   for (std::size_t i = 0; i < changes.size();) {
     out.at = std::max(changes[i].at, state.now);
     for (; i < changes.size() && std::max(changes[i].at, state.now) == out.at; ++i) {
       const JobRec& other = *state.jobs.find(changes[i].id);
-      if (changes[i].leaves) {
-        out.future.give(other.held);
-        out.future.give(other.leaving);
-      }
+      if (changes[i].what == Change::What::kContractOver) continue;
+      if (changes[i].what == Change::What::kLeaves) out.future.give(other.held);
+      if (leaving_gone.insert(other.id).second) out.future.give(other.leaving);
     }
     auto place = placer.place(out.future, wish, tasks);
     if (!place && may_take) {
@@ -89,7 +93,8 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
 }
 
 bool Core::takeable(const JobRec& claimant, const JobRec& candidate, Instant at) {
-  if (!candidate.spec.min_runtime || state.now + *candidate.spec.min_runtime > at) return false;
+  if (!candidate.spec.min_runtime || later(state.now, *candidate.spec.min_runtime) > at)
+    return false;
   if (!lawful(claimant, candidate)) return false;
   const std::int64_t milli = candidate.task_milli * candidate.shape.tasks;
   owners.hold(candidate.queue, milli, candidate.spec.charge);
@@ -99,12 +104,19 @@ bool Core::takeable(const JobRec& claimant, const JobRec& candidate, Instant at)
   return within;
 }
 
-bool Core::respects(const Reservation& held, const JobRec& candidate, const Tasks& tasks) {
-  if (candidate.spec.time_limit && state.now + *candidate.spec.time_limit <= held.at) return true;
+bool Core::respects(const Reservation& held, const JobRec& candidate, const Tasks& tasks,
+                    const std::vector<Victim>& victims) {
+  const auto& limit = candidate.spec.time_limit;
+  if (limit && later(state.now, *limit) <= held.at) return true;
   const JobRec& holder = job(held.job);
   if (takeable(holder, candidate, held.at)) return true;
   Ledger& future = const_cast<Reservation&>(held).future;  // changed and rolled back
   const Ledger::Mark mark = future.checkpoint();
+  // Its victims leave for it; of those that are gone by then the future knows already.
+  for (const Victim& v : victims) {
+    const auto gone = leaves(job(v.job));
+    if (!gone || *gone > held.at) future.give(v.tasks);
+  }
   future.take(tasks);
   bool fits = placer.place(future, request(holder), holder.tasks_min()).has_value();
   if (!fits && any_preemptible()) fits = find_claim(holder, future, held.at).has_value();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 
 #include "engine/explain.h"
 #include "engine/mig.h"
@@ -105,7 +106,11 @@ Amounts Counter::needs() const {
   }
   of(need, ReasonResource::kCpu) = task.cpus;
   of(need, ReasonResource::kMemory) = task.memory.value();
-  for (auto& amount : need) amount *= tasks_;
+  for (auto& amount : need) {
+    if (__builtin_mul_overflow(amount, tasks_, &amount)) {
+      amount = std::numeric_limits<std::int64_t>::max();
+    }
+  }
   return need;
 }
 
@@ -140,7 +145,11 @@ void Counter::add_device(Amounts& sum, NodeIndex n, std::int32_t d, std::int32_t
       }
       return;
     case NeedKind::kMig:
-      if (device.mig) of(sum, ReasonResource::kSlices) += 8 - std::popcount(device.mig_used);
+      if (device.mig) {
+        const auto& model_name = core_.state.nodes[n].spec.devices[d].model;
+        of(sum, ReasonResource::kSlices) +=
+            mig_slices(model_name) - std::popcount(device.mig_used);
+      }
       return;
     case NeedKind::kNoDevice: return;
   }

@@ -1,11 +1,27 @@
 // Snapshots: the state as bytes, and the indexes rebuilt from it.
+#include "base/digest.h"
 #include "engine/archive.h"
 #include "engine/core.h"
 
 namespace rota::engine {
 
 namespace {
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
+// Reservations that are kept from cycle to cycle; the timeline follows from them.
+void save_plan(Writer& writer, const ConservativePlan& plan) {
+  writer.put(plan.valid);
+  writer.put(plan.unplanned);
+  writer.put(plan.last);
+  writer.put(plan.entries);
+}
+
+void load_plan(Reader& reader, ConservativePlan& plan) {
+  reader.get(plan.valid);
+  reader.get(plan.unplanned);
+  reader.get(plan.last);
+  reader.get(plan.entries);
+}
+
 }  // namespace
 
 std::string Core::save() const {
@@ -14,11 +30,26 @@ std::string Core::save() const {
   writer.put(state);
   writer.put(state.jobs.size());
   state.jobs.for_each([&writer](const JobRec& job) { writer.put(job); });
+  writer.put(queued);
+  save_plan(writer, plan);
+  // The last number tells damage from a snapshot.
+  Digest digest;
+  digest.add(writer.bytes());
+  writer.put(digest.value());
   return writer.take();
 }
 
 Status Core::load(std::string_view snapshot) {
   const Error corrupt{ErrorCode::kCorruption, "the snapshot cannot be read", {}};
+  constexpr std::size_t kCheckSize = 8;
+  if (snapshot.size() < kCheckSize) return corrupt;
+  Reader check(snapshot.substr(snapshot.size() - kCheckSize));
+  snapshot.remove_suffix(kCheckSize);
+  Digest digest;
+  digest.add(snapshot);
+  std::uint64_t stored = 0;
+  check.get(stored);
+  if (stored != digest.value()) return corrupt;
   Reader reader(snapshot);
   std::uint64_t format = 0;
   reader.get(format);
@@ -35,9 +66,34 @@ Status Core::load(std::string_view snapshot) {
     }
     state.jobs.add(job.id) = std::move(job);
   }
+  std::vector<Decision> saved_queued;
+  reader.get(saved_queued);
+  ConservativePlan saved_plan;
+  load_plan(reader, saved_plan);
   if (!reader.ok() || !reader.at_end() || state.queues.empty()) return corrupt;
   rebuild();
+  queued = std::move(saved_queued);
+  plan = std::move(saved_plan);
+  if (!plan.valid) return {};
+  plan.timeline = counted_timeline();
+  for (const auto& [id, entry] : plan.entries) {
+    const JobRec& planned = job(id);
+    std::optional<Instant> end;
+    if (planned.spec.time_limit) end = later(entry.at, *planned.spec.time_limit);
+    for (const auto& [node, tasks] : entry.tasks) {
+      plan.timeline->take(node, entry.at, end, tasks * request(planned).whole);
+    }
+    plan.by_start.insert({entry.at, id});
+  }
   return {};
+}
+
+/// The timers that are still to fall due.
+void Core::restore_timers(const JobRec& job) {
+  const auto limit = job.limit_ends();
+  if (limit && (*limit > state.now || !job.ends_anyway())) limit_timers.insert({*limit, job.id});
+  const auto contract = job.contract_ends();
+  if (contract && *contract > state.now) contract_timers.insert({*contract, job.id});
 }
 
 void Core::rebuild() {
@@ -50,7 +106,10 @@ void Core::rebuild() {
   limit_timers.clear();
   contract_timers.clear();
   begin_timers.clear();
-  for (auto* ids : {&active, &infeasible, &claiming, &interactive, &elastic, &with_deadline}) ids->clear();
+  for (auto* ids :
+       {&active, &infeasible, &claiming, &interactive, &elastic, &with_deadline}) {
+    ids->clear();
+  }
   dependents.clear();
   group_dependents.clear();
   feasible_cache.clear();
@@ -74,16 +133,14 @@ void Core::rebuild() {
   }
   state.jobs.for_each([this](const JobRec& const_job) {
     JobRec& job = this->job(const_job.id);
-    if (job.final()) {
-      set_shape(job, job.shape);
-      return;
-    }
-    if (job.spec.deadline) with_deadline.insert(job.id);
+    // Those of final jobs too: they may be started over.
     for (const Dependency& d : job.spec.dependencies) {
       if (d.job.valid()) dependents[d.job].push_back(job.id);
       if (d.group.valid()) group_dependents[d.group].push_back(job.id);
     }
     set_shape(job, job.shape);
+    if (job.final()) return;
+    if (job.spec.deadline) with_deadline.insert(job.id);
     if (job.pending()) {
       if (job.gates == 0) waiting.insert(job);
       if ((job.gates & kGateInfeasible) != 0) infeasible.insert(job.id);
@@ -97,7 +154,7 @@ void Core::rebuild() {
       claiming.insert(job.id);
       return;
     }
-    set_timers(job, true);
+    restore_timers(job);
     if (job.spec.interactive && job.attempt_started()) interactive.insert(job.id);
     if (job.shape.min_tasks > 0) elastic.insert(job.id);
     if (job.spec.min_runtime || job.shape.min_tasks > 0) ++preemptible;
@@ -106,7 +163,6 @@ void Core::rebuild() {
   reservation.reset();
   blocked_by.reset();
   count_healthy();
-  divide_shares();
 }
 
 }  // namespace rota::engine

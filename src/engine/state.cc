@@ -18,13 +18,13 @@ std::optional<Instant> JobRec::attempt_started() const {
 std::optional<Instant> JobRec::contract_ends() const {
   const auto from = attempt_started();
   if (!from || !spec.min_runtime) return std::nullopt;
-  return *from + *spec.min_runtime;
+  return later(*from, *spec.min_runtime);
 }
 
 std::optional<Instant> JobRec::limit_ends() const {
   const auto from = attempt_started();
   if (!from || !spec.time_limit) return std::nullopt;
-  return *from + *spec.time_limit;
+  return later(*from, *spec.time_limit);
 }
 
 NodeState NodeRec::state() const {

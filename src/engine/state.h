@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,14 @@ using QueueIndex = std::int32_t;
 using UserIndex = std::int32_t;
 using ShapeIndex = std::int32_t;
 constexpr std::int32_t kNone = -1;
+
+/// `from` plus `length`; the last instant there is where that lies beyond it.
+inline Instant later(Instant from, Duration length) {
+  std::int64_t ns = 0;
+  if (!__builtin_add_overflow(from.ns(), length.ns(), &ns)) return Instant(ns);
+  return Instant(length.ns() < 0 ? std::numeric_limits<std::int64_t>::min()
+                                 : std::numeric_limits<std::int64_t>::max());
+}
 
 /// Where a job is in its life, finer than JobState.
 enum class Phase : std::uint8_t {
@@ -144,6 +153,8 @@ struct JobRec {
   Tasks held;                    // what the ledger counts for it; less than alloc when claimed
   Tasks leaving;                 // elastic tasks told to stop: their part of the ledger
   Tasks leaving_alloc;           // the same tasks as they physically are
+  std::vector<JobId> leaving_for;  // whom each of them leaves for; none: nobody
+  bool yielded = false;          // its whole place is claimed: shares and limits count it as gone
   std::vector<JobId> victims;    // of a claim, still leaving
   std::int64_t launch_failures = 0;  // in a row
   Account account;
@@ -152,6 +163,11 @@ struct JobRec {
   [[nodiscard]] bool pending() const { return phase == Phase::kPending; }
   [[nodiscard]] bool holds_devices() const {
     return phase == Phase::kStarting || phase == Phase::kRunning || phase == Phase::kStopping;
+  }
+  /// Told to stop for a cause that no time limit overrides.
+  [[nodiscard]] bool ends_anyway() const {
+    return stop_ordered && stop_cause != StopCause::kPreempted && stop_cause != StopCause::kDrain &&
+           stop_cause != StopCause::kQuarantine;
   }
   [[nodiscard]] bool final() const { return phase == Phase::kFinal; }
   /// What the whole job counts in sums: as held, else as asked for.
@@ -200,6 +216,8 @@ struct JobRec {
     visit("held", self.held);
     visit("leaving", self.leaving);
     visit("leaving_alloc", self.leaving_alloc);
+    visit("leaving_for", self.leaving_for);
+    visit("yielded", self.yielded);
     visit("victims", self.victims);
     visit("launch_failures", self.launch_failures);
     visit("account", self.account);

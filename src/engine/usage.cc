@@ -46,14 +46,21 @@ Int128 multiply_fixed(Int128 value, std::uint64_t factor) {
   // Split so that values up to 2^120 do not overflow.
   const Int128 high = value >> kFractionBits;
   const Int128 low = value & ((Int128{1} << kFractionBits) - 1);
-  return high * static_cast<Int128>(factor) + ((low * static_cast<Int128>(factor)) >> kFractionBits);
+  return high * static_cast<Int128>(factor) +
+         ((low * static_cast<Int128>(factor)) >> kFractionBits);
 }
+
+/// value * part / whole, with part <= whole, without overflow.
+Int128 share_of(Int128 value, Int128 part, Int128 whole) {
+  return value / whole * part + value % whole * part / whole;
+}
+
+/// 1/ln 2 in 40-bit fixed point.
+constexpr std::uint64_t kInverseLn2 = 1586259972127;
 
 /// Use at a constant rate over `length`, ending `since` before now, as a half-life counts it:
 /// rate * H/ln2 * (2^(-since/H) - 2^(-(since+length)/H)).
 Int128 decayed_rate(std::int64_t rate, Duration length, Duration since, Duration half_life) {
-  // 1/ln 2 in 40-bit fixed point.
-  constexpr std::uint64_t kInverseLn2 = 1586259972127;
   const Int128 whole = multiply_fixed(static_cast<Int128>(rate) * half_life.ns(), kInverseLn2);
   return decayed(whole, since, half_life) - decayed(whole, since + length, half_life);
 }
@@ -77,7 +84,7 @@ void UsageLedger::set_rate(Instant now, std::int64_t milli) {
     points_.back().rate = milli;
     return;
   }
-  points_.push_back({now, total_at(now), milli, 0});
+  points_.push_back({now, total_at(now), milli});
 }
 
 Int128 UsageLedger::total_at(Instant at) const {
@@ -88,45 +95,51 @@ Int128 UsageLedger::total_at(Instant at) const {
   return point.total + static_cast<Int128>(point.rate) * (at - point.at).ns();
 }
 
-std::size_t UsageLedger::insert_point(Instant at) {
-  const auto place = std::lower_bound(points_.begin(), points_.end(), at,
-                                      [](const Point& p, Instant t) { return p.at < t; });
-  const auto index = static_cast<std::size_t>(place - points_.begin());
-  if (place != points_.end() && place->at == at) return index;
-  const std::int64_t rate = index == 0 ? 0 : points_[index - 1].rate;
-  points_.insert(place, Point{at, total_at(at), rate, 0});
-  return index;
+void UsageLedger::add_past(Instant from, Instant to, Int128 amount) {
+  if (amount != 0) past_.push_back({from, to, amount});
 }
 
-void UsageLedger::add_past(Instant from, Instant to, Int128 amount) {
-  const std::size_t first = insert_point(from);
-  if (from == to) {
-    points_[first].jump += amount;
-    for (std::size_t i = first; i < points_.size(); ++i) points_[i].total += amount;
-    return;
+/// The part of it that lies in (after, now].
+Int128 UsageLedger::past_in_window(const Past& past, Instant after, Instant now) {
+  if (past.from == past.to) return past.to > after && past.to <= now ? past.amount : 0;
+  const std::int64_t overlap = (std::min(past.to, now) - std::max(past.from, after)).ns();
+  return overlap <= 0 ? 0 : share_of(past.amount, overlap, (past.to - past.from).ns());
+}
+
+Int128 UsageLedger::past_decayed(const Past& past, Instant now, Duration half_life) {
+  if (past.to > now && past.from >= now) return 0;
+  if (past.from == past.to) return decayed(past.amount, now - past.to, half_life);
+  const Instant to = std::min(past.to, now);
+  const Int128 length = (to - past.from).ns();
+  const Int128 amount = share_of(past.amount, length, (past.to - past.from).ns());
+  // So short against a half-life that all of it lies at its middle.
+  constexpr int kShort = 4096;
+  if (length * kShort < half_life.ns()) {
+    return decayed(amount, now - (past.from + (to - past.from) / 2), half_life);
   }
-  const std::size_t last = insert_point(to);
-  const Int128 length = (to - from).ns();
-  for (std::size_t i = first; i < points_.size(); ++i) {
-    const Int128 covered = std::min<Int128>(length, (points_[i].at - from).ns());
-    points_[i].total += amount * covered / length;
-    if (i < last) points_[i].rate += static_cast<std::int64_t>(amount / length);
-  }
+  // amount * H / (length ln2) * (2^(-(now-to)/H) - 2^(-(now-from)/H))
+  const Int128 left = decayed(amount, now - to, half_life) -
+                      decayed(amount, now - past.from, half_life);
+  const Int128 scaled = left / length * half_life.ns() + left % length * half_life.ns() / length;
+  return multiply_fixed(scaled, kInverseLn2);
 }
 
 Int128 UsageLedger::used(Instant now, const Policy& policy) const {
+  const Duration span = policy.fairness_span;
+  Int128 sum = 0;
   if (policy.fairness == FairnessKind::kInstant) return 0;
   if (policy.fairness == FairnessKind::kWindow) {
-    return total_at(now) - total_at(now - policy.fairness_span);
+    const Instant after = now - span;
+    for (const Past& past : past_) sum += past_in_window(past, after, now);
+    return sum + total_at(now) - total_at(after);
   }
-  Int128 sum = 0;
+  for (const Past& past : past_) sum += past_decayed(past, now, span);
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const Point& point = points_[i];
     if (point.at > now) break;
-    sum += decayed(point.jump, now - point.at, policy.fairness_span);
     const Instant end = i + 1 < points_.size() ? std::min(points_[i + 1].at, now) : now;
     if (point.rate != 0 && end > point.at) {
-      sum += decayed_rate(point.rate, end - point.at, now - end, policy.fairness_span);
+      sum += decayed_rate(point.rate, end - point.at, now - end, span);
     }
   }
   return sum;
@@ -134,6 +147,18 @@ Int128 UsageLedger::used(Instant now, const Policy& policy) const {
 
 void UsageLedger::trim(Instant before) {
   while (points_.size() > 1 && points_[1].at <= before) points_.pop_front();
+  std::erase_if(past_, [before](const Past& past) { return past.to <= before; });
+}
+
+void UsageLedger::fold(Instant now, const Policy& policy) {
+  constexpr std::size_t kKept = 256;
+  if (policy.fairness != FairnessKind::kHalfLife || points_.size() + past_.size() <= kKept) return;
+  const bool future = std::any_of(past_.begin(), past_.end(),
+                                  [now](const Past& past) { return past.to > now; });
+  if (future) return;
+  const Int128 counts = used(now, policy);
+  past_.assign(1, {now, now, counts});
+  points_.assign(1, {now, 0, rate_});
 }
 
 }  // namespace rota::engine

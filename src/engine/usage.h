@@ -3,11 +3,13 @@
 //
 // Sliding window: use in (now - span, now]. Half-life: every use counts half after each span
 // (2^-x by 40-bit fixed point; whole half-lives are exact shifts).
-// Cost: set_rate O(1); used() O(log changes in the window) for a window, O(1) for a half-life.
+// Cost: set_rate O(1); used() O(log changes in the window + past uses) for a window, O(changes kept
+// + past uses) for a half-life, which fold() keeps few.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "base/time.h"
 #include "base/units.h"
@@ -28,35 +30,49 @@ class UsageLedger {
   void add_past(Instant from, Instant to, Int128 amount);
   /// What counts at `now` under this policy.
   [[nodiscard]] Int128 used(Instant now, const Policy& policy) const;
-  /// Forgets what no window of `span` can see any more. Half-life policies keep everything.
+  /// Forgets what no window that reaches back to `before` can see.
   void trim(Instant before);
+  /// Under a half-life: replaces all that was, once it is many changes, by what counts of it now.
+  void fold(Instant now, const Policy& policy);
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("points", self.points_);
     visit("rate", self.rate_);
+    visit("past", self.past_);
   }
 
  private:
-  // At `at` the running total is `total` (use of a single point included), and from there on it
-  // grows by `rate` a nanosecond.
+  // At `at` the running total is `total`, and from there on it grows by `rate` a nanosecond.
   struct Point {
     Instant at;
     Int128 total = 0;
     std::int64_t rate = 0;
-    Int128 jump = 0;  // use at this very instant
     template <class Self, class Visit>
     static void fields(Self& self, Visit&& visit) {
       visit("at", self.at);
       visit("total", self.total);
       visit("rate", self.rate);
-      visit("jump", self.jump);
+    }
+  };
+  // Use from before, spread evenly over (from, to]; at one instant when they are equal.
+  struct Past {
+    Instant from;
+    Instant to;
+    Int128 amount = 0;
+    template <class Self, class Visit>
+    static void fields(Self& self, Visit&& visit) {
+      visit("from", self.from);
+      visit("to", self.to);
+      visit("amount", self.amount);
     }
   };
   [[nodiscard]] Int128 total_at(Instant at) const;
-  std::size_t insert_point(Instant at);
+  [[nodiscard]] static Int128 past_in_window(const Past& past, Instant after, Instant now);
+  [[nodiscard]] static Int128 past_decayed(const Past& past, Instant now, Duration half_life);
 
   std::deque<Point> points_;
+  std::vector<Past> past_;
   std::int64_t rate_ = 0;
 };
 

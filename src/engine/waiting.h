@@ -2,7 +2,7 @@
 //
 // A lane is what takes turns: a leaf queue under order=fair, else one lane for all. Inside a lane
 // jobs stand in classes: equal queue, shape, priority and charge, so that what cannot start for one
-// cannot start for the others. A class is an ordered list of blocks that know their least time limit.
+// cannot start for the others. A class is an ordered list of blocks; each knows its least limit.
 // Cost: insert and erase O(sqrt n); next candidate O(classes + blocks).
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace rota::engine {
 
-/// Position in a lane: lower comes first. Uncharged jobs are asked for apart. A job that its deadline
+/// Position in a lane: lower comes first. Uncharged jobs are asked for apart. A job its deadline
 /// moved up stands right before its anchor; every other job is its own anchor.
 struct OrderKey {
   std::int64_t first = 0;
@@ -26,6 +26,14 @@ struct OrderKey {
   bool in_place = true;
   std::uint64_t id = 0;
   friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("first", self.first);
+    visit("second", self.second);
+    visit("anchor", self.anchor);
+    visit("in_place", self.in_place);
+    visit("id", self.id);
+  }
 };
 
 OrderKey order_key(const JobRec& job, Order order);
@@ -89,7 +97,7 @@ class Waiting {
   void clear();
   void insert(const JobRec& job);
   void erase(const JobRec& job);
-  /// Between open_pass() and close_pass() emptied classes and lanes stay, so that references to them
+  /// Between open_pass() and close_pass() emptied classes and lanes stay, so references to them
   /// hold.
   void open_pass() { in_pass_ = true; }
   void close_pass();

@@ -76,7 +76,7 @@ enum class JobVerb { kCancel, kHold, kRelease, kRequeue };
 constexpr auto names_of(JobVerb) {
   return std::array<std::string_view, 4>{"cancel", "hold", "release", "requeue"};
 }
-/// cancel: ends it. hold: a pending job waits until release (running ones go on). requeue: a running
+/// cancel: ends it. hold: a pending job waits until release (running ones stay). requeue: a running
 /// job is stopped and becomes pending again; a finished one is started over as a new attempt.
 struct JobCommanded {
   JobId job;

@@ -193,9 +193,8 @@ Result<api::JobPage> Driver::do_command(Turn& turn, const Caller& caller, const 
 
 void Driver::update(const Caller& caller, std::string id, api::UpdateRequest request,
                     Reply<api::Job> done) {
-  call<api::Job>(std::move(done), [this, caller = ranked(caller), id, request = std::move(request)](Turn& turn) {
-    return do_update(turn, caller, id, request);
-  });
+  call<api::Job>(std::move(done), [this, caller = ranked(caller), id, request = std::move(request)](
+                                      Turn& turn) { return do_update(turn, caller, id, request); });
 }
 
 Result<api::Job> Driver::do_update(Turn& turn, const Caller& caller, const std::string& id,
@@ -233,7 +232,8 @@ Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& updat
   if (!changed.ok()) return changed;
   if (update.queue) {
     if (!log_->engine().queue(*update.queue).ok()) {
-      return invalid_request("queue", "there is no queue '" + *update.queue + "'; see: rota queue ls");
+      return invalid_request("queue",
+                             "there is no queue '" + *update.queue + "'; see: rota queue ls");
     }
     spec.queue = *update.queue;
   }
@@ -333,9 +333,10 @@ Result<api::Node> Driver::do_node_command(Turn& turn, const Caller& caller,
 
 void Driver::queue_set(const Caller& caller, api::QueueRequest request,
                        Reply<api::Queue> done) {
-  call<api::Queue>(std::move(done), [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
-    return do_queue_set(turn, caller, request);
-  });
+  call<api::Queue>(std::move(done),
+                   [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
+                     return do_queue_set(turn, caller, request);
+                   });
 }
 
 Result<api::Queue> Driver::do_queue_set(Turn& turn, const Caller& caller,

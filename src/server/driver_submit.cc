@@ -63,9 +63,10 @@ void Driver::submit(const Caller& caller, api::SubmitRequest request,
 
 void Driver::preview(const Caller& caller, api::SubmitRequest request,
                      Reply<api::Preview> done) {
-  call<api::Preview>(std::move(done), [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
-    return do_preview(turn, caller, request);
-  });
+  call<api::Preview>(std::move(done),
+                     [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
+                       return do_preview(turn, caller, request);
+                     });
 }
 
 Result<std::string> Driver::pick_queue(const Caller& caller,

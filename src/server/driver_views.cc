@@ -41,9 +41,8 @@ Readings Driver::readings() const {
 // ---- jobs ----
 
 void Driver::jobs(const Caller& caller, JobQuery query, Reply<api::JobPage> done) {
-  call<api::JobPage>(std::move(done), [this, caller = ranked(caller), query = std::move(query)](Turn& turn) {
-    return do_jobs(turn, caller, query);
-  });
+  call<api::JobPage>(std::move(done), [this, caller = ranked(caller), query = std::move(query)](
+                                          Turn& turn) { return do_jobs(turn, caller, query); });
 }
 
 Result<Driver::JobSearch> Driver::read_search(const JobQuery& query) const {
@@ -151,7 +150,8 @@ Result<api::Job> Driver::do_job(Turn& turn, const Caller& caller, const std::str
 }
 
 void Driver::why(const Caller& caller, std::string id, Reply<api::Verdict> done) {
-  call<api::Verdict>(std::move(done), [this, caller = ranked(caller), id](Turn&) { return do_why(caller, id); });
+  call<api::Verdict>(std::move(done),
+                     [this, caller = ranked(caller), id](Turn&) { return do_why(caller, id); });
 }
 
 Result<api::Verdict> Driver::do_why(const Caller& caller, const std::string& id) {
@@ -174,8 +174,9 @@ Result<api::Verdict> Driver::do_why(const Caller& caller, const std::string& id)
 }
 
 void Driver::request(const Caller& caller, std::string id, Reply<api::SubmitRequest> done) {
-  call<api::SubmitRequest>(std::move(done),
-                           [this, caller = ranked(caller), id](Turn&) { return do_request(caller, id); });
+  call<api::SubmitRequest>(std::move(done), [this, caller = ranked(caller), id](Turn&) {
+    return do_request(caller, id);
+  });
 }
 
 Result<api::SubmitRequest> Driver::do_request(const Caller& caller, const std::string& id) {
@@ -316,9 +317,8 @@ void Driver::queues(const Caller&, Reply<std::vector<api::Queue>> done) {
 // ---- events ----
 
 void Driver::events(const Caller& caller, EventQuery query, Reply<api::EventPage> done) {
-  call<api::EventPage>(std::move(done), [this, caller = ranked(caller), query = std::move(query)](Turn&) {
-    return do_events(caller, query);
-  });
+  call<api::EventPage>(std::move(done), [this, caller = ranked(caller), query = std::move(query)](
+                                            Turn&) { return do_events(caller, query); });
 }
 
 Result<api::EventPage> Driver::do_events(const Caller& caller, const EventQuery& query) {

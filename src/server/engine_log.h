@@ -2,8 +2,8 @@
 // the journal alone rebuilds it.
 //
 // A row is an event (accepted, or refused), a cycle with the decisions it gave, or a note that
-// finished jobs were forgotten. recover() loads the newest sound snapshot, replays the rows after it at their instants
-// and compares every decision with the one written down.
+// finished jobs were forgotten. recover() loads the newest sound snapshot, replays the rows
+// after it at their instants and compares every decision with the one written down.
 // All writes belong to the store's open transaction; when its commit fails, the engine is ahead of
 // the journal and must be recovered anew. Threads: one owner.
 #pragma once

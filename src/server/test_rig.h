@@ -172,7 +172,9 @@ class Rig {
     auto store = FaultyStore::open(folder_, [this](const char* where) { at_point(where); });
     store_ = store.get();
     store_->before_commit = [this](std::int64_t seq) {
-      if (driver_ != nullptr) digests_[seq] = driver_->engine().digest();
+      if (driver_ == nullptr) return;
+      digests_[seq] = driver_->engine().digest();
+      if (check_snapshots) check_snapshot(seq);
     };
     store_->fail_commit = [this] { return fail_commit && fail_commit(); };
     Result<std::unique_ptr<Driver>> driver = Driver::open({.store = std::move(store),
@@ -287,8 +289,17 @@ class Rig {
   FaultPoint at;                     // called at every fault point; may throw SimulatedCrash
   std::function<bool()> fail_commit;
   int crashes = 0;
+  bool check_snapshots = false;      // at every commit; slow
 
  private:
+  void check_snapshot(std::int64_t seq) {
+    const Result<engine::Engine> copy = engine::Engine::load(driver_->engine().save());
+    if (!copy.ok()) {
+      ADD_FAILURE() << "a snapshot at row " << seq << " cannot be loaded";
+    } else {
+      EXPECT_EQ(copy->digest(), digests_[seq]) << "a loaded snapshot differs, row " << seq;
+    }
+  }
   void at_point(const char* where) {
     if (at) at(where);
   }

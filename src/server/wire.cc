@@ -148,7 +148,8 @@ Result<MilliGpu> milli_gpus_of(double gpus, const std::string& field) {
   const double milli = gpus * 1000.0;
   if (!std::isfinite(gpus) || gpus < 0 || gpus > 1e6 ||
       std::abs(milli - std::round(milli)) > 1e-6) {
-    return invalid_text(field + " must be between 0 and 1000000, with at most three decimals", field);
+    return invalid_text(field + " must be between 0 and 1000000, with at most three decimals",
+                        field);
   }
   return MilliGpu(std::llround(milli));
 }

@@ -21,14 +21,13 @@ class Generator {
     add_policy();
     add_running();
     const auto blocks = between(2, 8);
-    std::int64_t minute = 0;
     for (std::int64_t i = 0; i < blocks; ++i) {
-      text_ += "\nat " + std::to_string(minute) + "m\n";
-      minute += between(1, 40);
+      text_ += "\nat " + std::to_string(minute_) + "m\n";
       const auto statements = between(1, 8);
       for (std::int64_t k = 0; k < statements; ++k) add_statement();
+      minute_ += between(1, 40);
     }
-    text_ += "\nat " + std::to_string(minute + 600) + "m\n";
+    text_ += "\nat " + std::to_string(minute_ + 600) + "m\n";
     return text_;
   }
 
@@ -198,7 +197,7 @@ class Generator {
     text_ += "submit " + name;
     if (wild_ && one_in(10)) {
       key("every", between(1, 9), "m");
-      key("until", 400, "m");
+      key("until", minute_ + between(5, 40), "m");
     } else {
       const auto size = one_in(3) ? between(2, 6) : 1;
       key("array", size);
@@ -255,6 +254,7 @@ class Generator {
   Random random_;
   bool wild_;
   std::string text_;
+  std::int64_t minute_ = 0;   // of the block being made up
   std::vector<std::string> nodes_;
   std::vector<std::string> gpu_nodes_;
   std::vector<std::string> queues_;

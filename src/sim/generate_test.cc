@@ -22,8 +22,9 @@ void check(std::uint64_t seed, Wildness wildness) {
   const auto text = random_scenario(seed, wildness);
   RunOptions options;
   options.trace = std::getenv("ROTA_SEED") != nullptr;
+  if (options.trace) std::cout << text << std::endl;
   const auto report = run_scenario_text(text, "seed " + std::to_string(seed), options);
-  if (options.trace) std::cout << text << "\n" << join(report.trace, "\n") << "\n";
+  if (options.trace) std::cout << join(report.trace, "\n") << "\n";
   EXPECT_TRUE(report.broken.empty() && report.problems.empty())
       << report_text(report) << "run again with ROTA_SEED=" << seed;
 }

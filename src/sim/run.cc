@@ -102,7 +102,9 @@ class Runner {
         scenario_.stage.begin(), scenario_.stage.end(), [](const Statement& statement) {
           return std::holds_alternative<QueueStatement>(statement.body);
         });
-    if (!has_queue) request(QueueSet{QueueSpec{.name = "default"}}, 1, 1);
+    QueueSpec only;
+    only.name = "default";
+    if (!has_queue) request(QueueSet{only}, 1, 1);
     for (const auto& [node, after] : scenario_.fails_after) world_.set_fails_after(node, after);
     for (const Statement& statement : scenario_.stage) {
       std::visit([&](const auto& body) { set(statement, body); }, statement.body);

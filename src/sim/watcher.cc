@@ -54,7 +54,10 @@ void Watcher::hold(JobId id, const std::vector<TaskPlace>& places) {
   Job& job = jobs_[id];
   for (const auto& broken : book_.take(places)) broken_.push_back(name(id) + " takes " + broken);
   job.places.insert(job.places.end(), places.begin(), places.end());
-  const std::int64_t milli = milli_of(places);
+  count(job, milli_of(places));
+}
+
+void Watcher::count(const Job& job, std::int64_t milli) {
   held_by_user_[job.spec.user] += milli;
   for (std::string queue = job.spec.queue; !queue.empty();) {
     held_by_queue_[queue] += milli;
@@ -65,12 +68,17 @@ void Watcher::hold(JobId id, const std::vector<TaskPlace>& places) {
 
 void Watcher::let_go(Job& job, const std::vector<TaskPlace>& places) {
   book_.release(places);
-  const std::int64_t milli = milli_of(places);
-  held_by_user_[job.spec.user] -= milli;
-  for (std::string queue = job.spec.queue; !queue.empty();) {
-    held_by_queue_[queue] -= milli;
-    const auto found = queues_.find(queue);
-    queue = found == queues_.end() ? "" : found->second.parent;
+  for (const auto& place : places) {
+    if (job.leaving.erase(place.task) == 0) count(job, -milli_of({place}));
+  }
+}
+
+void Watcher::count_out(JobId id, const std::vector<std::int64_t>* tasks) {
+  Job& job = jobs_[id];
+  for (const auto& place : job.places) {
+    const bool named = tasks == nullptr ||
+                       std::find(tasks->begin(), tasks->end(), place.task) != tasks->end();
+    if (named && job.leaving.insert(place.task).second) count(job, -milli_of({place}));
   }
 }
 
@@ -130,7 +138,10 @@ void Watcher::see(Instant now, const Decision& decision) {
   if (const auto* d = std::get_if<StartAttempt>(&decision)) start(now, *d);
   if (const auto* d = std::get_if<StopAttempt>(&decision)) {
     check_contract(now, d->job, d->cause);
-    stop(now, d->job, d->by, d->cause, d->grace);
+    if (d->cause == StopCause::kPreempted) {
+      claim(now, d->job, d->by, d->grace, Scope::kJob);
+      count_out(d->job, nullptr);
+    }
   }
   if (const auto* d = std::get_if<StopTasks>(&decision)) {
     const Job& job = jobs_[d->job];
@@ -138,7 +149,10 @@ void Watcher::see(Instant now, const Decision& decision) {
     if (job.spec.shape.min_tasks > 0 && left < job.spec.shape.min_tasks) {
       broken_.push_back(name(d->job) + " is left with fewer tasks than min_tasks");
     }
-    stop(now, d->job, d->by, d->cause, d->grace);
+    if (d->cause == StopCause::kPreempted) {
+      claim(now, d->job, d->by, d->grace, Scope::kTasks);
+      count_out(d->job, &d->tasks);
+    }
   }
   if (const auto* d = std::get_if<GrowTasks>(&decision)) {
     hold(d->job, d->added.tasks);
@@ -181,17 +195,18 @@ void Watcher::check_contract(Instant now, JobId victim, StopCause cause) {
                     ") although it is protected");
 }
 
-void Watcher::stop(Instant now, JobId victim, JobId by, StopCause cause, Duration grace) {
-  if (cause != StopCause::kPreempted || !by.valid()) return;
+void Watcher::claim(Instant now, JobId victim, JobId by, Duration grace, Scope scope) {
+  if (!by.valid()) return;
   const auto [at, is_new] = evictions_.try_emplace({victim, by}, disturbances_);
-  if (!is_new && at->second == disturbances_ && jobs_[victim].started != now) {
+  const bool whole = scope == Scope::kJob;  // tasks of a job may go one by one
+  if (whole && !is_new && at->second == disturbances_ && jobs_[victim].started != now) {
     broken_.push_back(name(victim) + " is evicted twice by " + name(by) +
                       " and nothing happened in between");
   }
   at->second = disturbances_;
   const Instant due = now + grace;
-  const auto [claim, first] = claims_.try_emplace(by, Claim{now, due, disturbances_, victim});
-  if (!first) claim->second.due = std::max(claim->second.due, due);
+  const auto [entry, first] = claims_.try_emplace(by, Claim{now, due, disturbances_, victim});
+  if (!first) entry->second.due = std::max(entry->second.due, due);
 }
 
 void Watcher::disturb() { ++disturbances_; }

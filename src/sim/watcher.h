@@ -42,6 +42,7 @@ class Watcher {
     std::int64_t attempt = 0;
     std::optional<Instant> started;
     std::vector<TaskPlace> places;
+    std::set<std::int64_t> leaving;  // tasks told to make room: limits count them as gone
     bool ended_for_good = false;
   };
   struct Claim {
@@ -52,10 +53,14 @@ class Watcher {
   };
 
   void start(Instant now, const StartAttempt& decision);
-  void stop(Instant now, JobId victim, JobId by, StopCause cause, Duration grace);
+  enum class Scope { kJob, kTasks };
+  void claim(Instant now, JobId victim, JobId by, Duration grace, Scope scope);
   void check_contract(Instant now, JobId victim, StopCause cause);
   void hold(JobId id, const std::vector<TaskPlace>& places);
   void let_go(Job& job, const std::vector<TaskPlace>& places);
+  /// Adds to what the job's user and queues hold.
+  void count(const Job& job, std::int64_t milli);
+  void count_out(JobId id, const std::vector<std::int64_t>* tasks);
   void check_limits(JobId id);
   [[nodiscard]] std::string name(JobId id) const { return scenario_.name_of_job(id); }
 

@@ -142,13 +142,14 @@ Event World::end(Instant now, JobId id, AttemptEnded fact) {
 Event World::end_tasks(JobId id, Instant at) {
   Attempt& attempt = active_.at(id);
   update(at, id, attempt);
-  const auto stop = std::find_if(attempt.task_stops.begin(), attempt.task_stops.end(),
-                                 [at](const TaskStop& s) { return s.at == at; });
+  // Tasks that go at one instant go together.
   TasksEnded fact;
   fact.job = id;
   fact.attempt = attempt.number;
-  fact.tasks = stop->tasks;
-  attempt.task_stops.erase(stop);
+  for (const auto& stop : attempt.task_stops) {
+    if (stop.at == at) fact.tasks.insert(fact.tasks.end(), stop.tasks.begin(), stop.tasks.end());
+  }
+  std::erase_if(attempt.task_stops, [at](const TaskStop& stop) { return stop.at == at; });
   std::erase_if(attempt.places, [&fact](const TaskPlace& place) {
     return std::find(fact.tasks.begin(), fact.tasks.end(), place.task) != fact.tasks.end();
   });

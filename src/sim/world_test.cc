@@ -139,6 +139,21 @@ TEST(World, ElasticJobsWorkWithTheTasksTheyHave) {
   EXPECT_EQ(world.places(kJob).size(), 1U);
 }
 
+TEST(World, TasksThatGoAtOneInstantGoTogether) {
+  auto world = world_with(3, std::nullopt);
+  world.start(minute(0), kJob, 1, on({"n1", "n1", "n1"}));
+  StopTasks stop;
+  stop.job = kJob;
+  stop.attempt = 1;
+  stop.tasks = {2};
+  world.stop_tasks(minute(1), stop);
+  stop.tasks = {1};
+  world.stop_tasks(minute(1), stop);
+  const auto events = world.take_due(minute(1));
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(std::get<TasksEnded>(events[0]).tasks, (std::vector<std::int64_t>{2, 1}));
+}
+
 TEST(World, AResizeKeepsThePartThatIsDone) {
   auto world = world_with(2, Duration::minutes(10));
   world.start(minute(0), kJob, 1, on({"n1", "n1"}));

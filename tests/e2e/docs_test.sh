@@ -25,7 +25,8 @@ for script in "$examples"/*.sh; do
 done
 
 # The worked scenario of the how-to page is the one that runs.
-sed -n '/^# Two teams/,/^```/p' "$docs/how-to/scenarios.md" | grep -v '^```' >"$TEST_DIR/page.scenario"
+sed -n '/^# Two teams/,/^```/p' "$docs/how-to/scenarios.md" | grep -v '^```' \
+  >"$TEST_DIR/page.scenario"
 diff "$TEST_DIR/page.scenario" "$examples/share.scenario" ||
   fail "docs/how-to/scenarios.md shows another scenario than examples/share.scenario"
 
@@ -38,7 +39,8 @@ expect 0 rota stop --socket "$TEST_DIR/configured.sock"
 
 # Commands of the reference and of the program are the same.
 rota --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | sort -u >"$TEST_DIR/has"
-sed -n 's/^| `\([a-z][a-z]*\)[^|]*|.*/\1/p' "$docs/reference/commands.md" | sort -u >"$TEST_DIR/says"
+sed -n 's/^| `\([a-z][a-z]*\)[^|]*|.*/\1/p' "$docs/reference/commands.md" | sort -u \
+  >"$TEST_DIR/says"
 diff "$TEST_DIR/has" "$TEST_DIR/says" ||
   fail "docs/reference/commands.md (>) does not list the commands of the program (<)"
 

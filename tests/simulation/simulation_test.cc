@@ -39,6 +39,10 @@ TEST_P(Seeds, CrashesAtEveryTurnOfTheRoad) {
   expect_sound({.seed = GetParam(), .submits = 20, .crash = 150, .commit_fails = 0});
 }
 
+TEST_P(Seeds, ASnapshotOfAnyMomentLoadsToTheSameEngine) {
+  expect_sound({.seed = GetParam(), .submits = 20, .check_snapshots = true});
+}
+
 TEST_P(Seeds, TheSameSeedGivesTheSameRun) {
   const Plan plan{.seed = GetParam(), .submits = 20};
   EXPECT_EQ(run(plan).digest, run(plan).digest);

@@ -33,6 +33,7 @@ class World {
         random_(Random(plan.seed).child("workload")),
         faults_(Random(plan.seed).child("faults")),
         rig_(options(plan)) {
+    rig_.check_snapshots = plan.check_snapshots;
     rig_.at = [this](const char*) {
       if (faulty() && faults_.chance(permille(plan_.crash), 1000)) throw SimulatedCrash();
     };

@@ -21,6 +21,7 @@ struct Plan {
   int fact_duplicated = 100;
   int node_fails = 30;        // at each step of the workload
   bool clean = false;         // no faults at all
+  bool check_snapshots = false;  // a snapshot taken at any commit must load to the same engine
   bool one_line = false;      // first in, first out, equal jobs: the order can be checked
 };
 

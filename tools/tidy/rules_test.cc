@@ -100,6 +100,7 @@ TEST(Rules, IntegersAndHashOrder) {
       {"src/engine/a.cc", "double x = 0;\n", "1:integers"},
       {"src/base/units.h", "float x = 0;\n", "1:integers"},
       {"src/base/text.h", "double x = 0;\n", ""},
+      {"src/engine/a_test.cc", "double x = 0;\n", ""},
       {"src/engine/a.cc", "#include <unordered_map>\nstd::unordered_map<int, int> m_;\n",
        "2:hash-order"},
       {"src/engine/a.cc", "std::unordered_map<int, int> m_;  // lookup only\n", ""},

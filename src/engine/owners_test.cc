@@ -1,0 +1,237 @@
+#include "engine/owners.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace rota::engine {
+namespace {
+
+struct Want {
+  std::int64_t weight = 1;
+  std::int64_t demand = 0;                // whole GPUs that wait
+  std::optional<std::int64_t> quota = {};
+  std::optional<std::int64_t> limit = {};
+  QueueIndex parent = 0;
+};
+
+/// A tree of queues with a demand each.
+class Tree {
+ public:
+  explicit Tree(const std::vector<Want>& wants) : owners_(state_) {
+    state_.queues.emplace_back();
+    demand_.push_back(0);
+    for (const Want& want : wants) {
+      QueueRec rec;
+      const auto index = static_cast<QueueIndex>(state_.queues.size());
+      rec.spec.name = "q" + std::to_string(index);
+      rec.spec.weight = want.weight;
+      if (want.quota) rec.spec.quota = whole_gpus(*want.quota);
+      if (want.limit) rec.spec.limit = whole_gpus(*want.limit);
+      rec.parent = want.parent;
+      state_.queues.push_back(rec);
+      state_.queues[want.parent].children.push_back(index);
+      demand_.push_back(want.demand * 1000);
+    }
+  }
+  std::vector<std::int64_t> shares(std::int64_t gpus) {
+    owners_.divide(Instant(), demand_, gpus);
+    std::vector<std::int64_t> out;
+    for (QueueIndex q = 1; q < std::ssize(state_.queues); ++q) {
+      out.push_back(owners_.fair_share(q));
+    }
+    return out;
+  }
+  State& state() { return state_; }
+  Owners& owners() { return owners_; }
+
+ private:
+  State state_;
+  Owners owners_;
+  Demand demand_;
+};
+
+using Shares = std::vector<std::int64_t>;
+
+TEST(FairShare, IsSplitByWeightAmongThoseWhoWant) {
+  EXPECT_EQ(Tree({{.weight = 1, .demand = 20}, {.weight = 3, .demand = 20}}).shares(16),
+            (Shares{4, 12}));
+  EXPECT_EQ(Tree({{.weight = 1, .demand = 20}, {.weight = 3, .demand = 2}}).shares(16),
+            (Shares{14, 2}));
+  EXPECT_EQ(Tree({{.weight = 1, .demand = 16}, {.weight = 1, .demand = 1}}).shares(16),
+            (Shares{15, 1}));
+}
+
+TEST(FairShare, TiesGoToTheQueueDeclaredFirst) {
+  EXPECT_EQ(Tree({{.demand = 9}, {.demand = 9}, {.demand = 9}}).shares(8), (Shares{3, 3, 2}));
+}
+
+TEST(FairShare, WeightZeroGetsWhatNobodyElseWants) {
+  EXPECT_EQ(Tree({{.weight = 0, .demand = 9}, {.weight = 1, .demand = 5}}).shares(8),
+            (Shares{3, 5}));
+}
+
+TEST(FairShare, AQuotaComesFirstUpToTheDemand) {
+  EXPECT_EQ(Tree({{.weight = 1, .demand = 9, .quota = 6}, {.weight = 3, .demand = 9}}).shares(8),
+            (Shares{6, 2}));
+  EXPECT_EQ(Tree({{.weight = 1, .demand = 2, .quota = 6}, {.weight = 3, .demand = 9}}).shares(8),
+            (Shares{2, 6}));
+}
+
+TEST(FairShare, ALimitBoundsTheDemand) {
+  EXPECT_EQ(Tree({{.demand = 9, .limit = 3}, {.demand = 9}}).shares(8), (Shares{3, 5}));
+}
+
+TEST(FairShare, AParentDividesItsOwnShareAmongItsChildren) {
+  // q1 has the children q3 and q4; q2 is a leaf of equal weight.
+  const Shares shares =
+      Tree({{.weight = 1}, {.weight = 1, .demand = 16}, {.weight = 3, .demand = 16, .parent = 1},
+            {.weight = 1, .demand = 16, .parent = 1}})
+          .shares(16);
+  EXPECT_EQ(shares, (Shares{8, 8, 6, 2}));
+}
+
+TEST(FairShare, WithHistoryTheLeastServedTakesAllItWants) {
+  Tree tree({{.weight = 1, .demand = 6}, {.weight = 1, .demand = 6}});
+  tree.state().policy.fairness = FairnessKind::kWindow;
+  tree.state().policy.fairness_span = Duration::days(7);
+  tree.state().queues[1].usage.add_past(Instant(-5), Instant(-5), 1000);
+  EXPECT_EQ(tree.shares(8), (Shares{2, 6}));
+}
+
+/// Quotas first, then one GPU at a time, looking at every queue every time.
+Shares slow_shares(const std::vector<Want>& wants, std::int64_t gpus) {
+  Shares share;
+  Shares demand;
+  for (const Want& want : wants) {
+    demand.push_back(want.limit ? std::min(want.demand, *want.limit) : want.demand);
+    share.push_back(std::min(want.quota.value_or(0), demand.back()));
+  }
+  std::int64_t left = gpus;
+  for (const std::int64_t s : share) left -= s;
+  for (; left > 0; --left) {
+    std::size_t best = wants.size();
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      if (share[i] >= demand[i]) continue;
+      if (best == wants.size()) {
+        best = i;
+        continue;
+      }
+      const bool zero = wants[i].weight == 0;
+      const bool best_zero = wants[best].weight == 0;
+      if (zero != best_zero) {
+        if (best_zero) best = i;
+      } else if (zero ? share[i] < share[best]
+                      : share[i] * wants[best].weight < share[best] * wants[i].weight) {
+        best = i;
+      }
+    }
+    if (best == wants.size()) break;
+    ++share[best];
+  }
+  return share;
+}
+
+TEST(FairShare, AgreesWithOneGpuAtATime) {
+  Random random(11);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Want> wants(random.between(1, 6));
+    std::int64_t guaranteed = 0;
+    const std::int64_t gpus = random.between(0, 60);
+    for (Want& want : wants) {
+      want.weight = random.between(0, 5);
+      want.demand = random.between(0, 40);
+      if (random.chance(1, 3)) want.limit = random.between(0, 30);
+      if (random.chance(1, 3)) {
+        want.quota = random.between(0, gpus - guaranteed);
+        guaranteed += *want.quota;
+      }
+    }
+    ASSERT_EQ(Tree(wants).shares(gpus), slow_shares(wants, gpus)) << "round " << round;
+  }
+}
+
+TEST(FairShare, NeverPassesDemandOrCapacityAndWastesNothing) {
+  Random random(12);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Want> wants(random.between(2, 8));
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      wants[i].weight = random.between(0, 4);
+      wants[i].demand = random.between(0, 20);
+      if (random.chance(1, 2)) wants[i].quota = random.between(0, 20);
+      // Any earlier queue may be the parent; parents take no jobs themselves.
+      if (i > 0 && random.chance(1, 2)) {
+        wants[i].parent = static_cast<QueueIndex>(random.between(1, static_cast<int>(i)));
+        wants[static_cast<std::size_t>(wants[i].parent) - 1].demand = 0;
+      }
+    }
+    const std::int64_t gpus = random.between(0, 40);
+    Tree tree(wants);
+    const Shares shares = tree.shares(gpus);
+    for (QueueIndex q = 0; q < std::ssize(tree.state().queues); ++q) {
+      const auto& children = tree.state().queues[q].children;
+      if (children.empty()) continue;
+      std::int64_t given = 0;
+      std::int64_t wanted = 0;
+      for (const QueueIndex c : children) {
+        ASSERT_GE(shares[c - 1], 0);
+        ASSERT_LE(shares[c - 1], tree.owners().demand(c));
+        given += shares[c - 1];
+        wanted += tree.owners().demand(c);
+      }
+      const std::int64_t own = q == 0 ? gpus : shares[q - 1];
+      ASSERT_EQ(given, std::min(own, wanted)) << "round " << round << " below queue " << q;
+    }
+  }
+}
+
+TEST(Turn, GoesToTheQueueBelowItsQuotaThenToTheLeastServed) {
+  Tree tree({{.weight = 1}, {.weight = 2}, {.weight = 1, .quota = 4}});
+  Owners& owners = tree.owners();
+  tree.shares(8);
+  EXPECT_TRUE(owners.before(3, 1, kNone));   // below its quota
+  owners.hold(3, 4000, true);
+  EXPECT_TRUE(owners.before(1, 3, kNone));   // quota reached, and it holds more
+  owners.hold(1, 1000, true);
+  owners.hold(2, 1000, true);
+  EXPECT_TRUE(owners.before(2, 1, kNone));   // 1/2 is less than 1/1
+  owners.hold(2, 1000, true);
+  EXPECT_TRUE(owners.before(1, 2, kNone));   // a tie: declared first
+  EXPECT_TRUE(owners.before(2, 1, 2));       // a tie: it holds the reservation
+}
+
+TEST(Turn, UnchargedWorkCountsForLimitsOnly) {
+  const std::vector<Want> wants{{.limit = 3}};
+  Tree tree(wants);
+  tree.owners().hold(1, 2000, false);
+  EXPECT_EQ(tree.state().queues[1].held, 0);
+  EXPECT_EQ(tree.state().queues[1].held_all, 2000);
+  EXPECT_EQ(tree.owners().limit_hit(1, 1000), kNone);
+  EXPECT_EQ(tree.owners().limit_hit(1, 1001), 1);
+}
+
+TEST(Turn, ExcessIsComparedWhereTheBranchesMeet) {
+  // q1 (children q3, q4) and q2: q3 is far over its share, but its parent is not.
+  Tree tree({{.weight = 1}, {.weight = 1, .demand = 0}, {.weight = 1, .parent = 1},
+             {.weight = 1, .parent = 1}});
+  tree.owners().hold(3, 5000, true);
+  tree.owners().hold(2, 6000, true);
+  tree.shares(8);   // demand 5 and 6: shares 4 and 4
+  EXPECT_TRUE(tree.owners().excess(2, 3) > 0);
+  EXPECT_TRUE(tree.owners().excess(3, 4) > 0);
+  EXPECT_TRUE(tree.owners().excess(3, 3) == 0);
+  EXPECT_TRUE(tree.owners().contains(1, 3));
+  EXPECT_FALSE(tree.owners().contains(2, 3));
+}
+
+TEST(Owed, GrowsWithDemandUpToTheWeightsPart) {
+  Tree tree({{.weight = 1, .demand = 6}, {.weight = 1, .demand = 1}});
+  tree.shares(8);
+  EXPECT_EQ(tree.state().queues[1].owed_rate, 4000);
+  EXPECT_EQ(tree.state().queues[2].owed_rate, 1000);
+}
+
+}  // namespace
+}  // namespace rota::engine

@@ -1,0 +1,67 @@
+// Promises of the engine on random clusters, owners, policies and happenings.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "tests/property/check_property.h"
+#include "tests/property/play.h"
+
+namespace rota::property {
+namespace {
+
+TEST(Promises, HoldAtEveryInstant) {
+  check_property("every promise holds", {.cases = 400, .steps = 60}, [](const Script& script) {
+    return play(script, {}).broken;
+  });
+  std::cout << events_played() << " events\n";
+}
+
+TEST(Promises, HoldInLongRuns) {
+  check_property("every promise holds in long runs", {.cases = 30, .steps = 400},
+                 [](const Script& script) { return play(script, {}).broken; });
+}
+
+/// Plays the script plainly and with the twist; the twist must not matter.
+std::string compare(const Script& script, const Twist& twist, bool digests_too) {
+  const Twist plain{.watched = false};
+  const Played first = play(script, plain);
+  const Played second = play(script, twist);
+  if (!second.broken.empty()) return second.broken;
+  const std::string parted = difference(first, second);
+  if (!parted.empty()) return parted;
+  if (digests_too && first.digest != second.digest) return "the last states differ";
+  return {};
+}
+
+TEST(Twists, TheSameScriptTwiceIsTheSame) {
+  check_property("twice the same", {.cases = 60, .steps = 60}, [](const Script& script) {
+    return compare(script, {.watched = false}, true);
+  });
+}
+
+TEST(Twists, LookingChangesNothing) {
+  check_property("looking", {.cases = 60, .steps = 40}, [](const Script& script) {
+    return compare(script, {.look = true, .watched = false}, true);
+  });
+}
+
+TEST(Twists, SavingAndLoadingChangesNothing) {
+  check_property("saving and loading", {.cases = 150, .steps = 60}, [](const Script& script) {
+    return compare(script, {.save_and_load = true, .watched = false}, true);
+  });
+}
+
+TEST(Twists, NamesDoNotMatter) {
+  check_property("renaming", {.cases = 100, .steps = 60}, [](const Script& script) {
+    return compare(script, {.renamed = true, .watched = false}, false);
+  });
+}
+
+TEST(Twists, TheOrderOfSubmissionsAtOneInstantDoesNotMatter) {
+  check_property("any order", {.cases = 100, .steps = 60}, [](const Script& script) {
+    return compare(script, {.any_order = true, .watched = false}, false);
+  });
+}
+
+}  // namespace
+}  // namespace rota::property
