@@ -20,7 +20,7 @@ struct EnvironmentFacts {
 
 /// "NAME=value", sorted by name. The job's own variables first; those that speak of the allocation
 /// replace them, and such names left over from another job are dropped. ROTA_END_TIME is not in it:
-/// the shim adds it when the task begins.
+/// the shim adds it when the task begins (seconds since the epoch, empty without a limit).
 ///
 /// Always: ROTA_JOB_ID, ROTA_ATTEMPT, ROTA_RESTART_REASON (empty at first), ROTA_GPUS (how many,
 /// `2` or `0.5`), ROTA_GPU_UUIDS, ROTA_NODELIST, ROTA_NNODES (tasks; each counts as a node),

@@ -144,18 +144,24 @@ void exec_by_path(const TaskOrder& task, std::vector<char*>& argv, char** env) {
   errno = worst;
 }
 
+/// In whole seconds since the epoch; empty without a time limit.
+void add_end_time(const Order& order, std::int64_t started_ns, std::vector<std::string>& env) {
+  if (!order.time_limit_ns) {
+    env.emplace_back("ROTA_END_TIME=");
+    return;
+  }
+  const bool slurm_style = std::any_of(env.begin(), env.end(), [](const std::string& entry) {
+    return entry.starts_with("SLURM_JOB_ID=");
+  });
+  const std::string end = std::to_string((started_ns + *order.time_limit_ns) / 1'000'000'000);
+  env.push_back("ROTA_END_TIME=" + end);
+  if (slurm_style) env.push_back("SLURM_JOB_END_TIME=" + end);
+}
+
 [[noreturn]] void run_command(const Order& order, const TaskOrder& task, std::int64_t started_ns,
                               int pipe_fd) {
   std::vector<std::string> env = task.env;
-  if (order.time_limit_ns) {
-    const std::int64_t end = (started_ns + *order.time_limit_ns) / 1'000'000'000;
-    env.push_back("ROTA_END_TIME=" + std::to_string(end));
-    for (const std::string& entry : task.env) {
-      if (entry.starts_with("SLURM_JOB_ID=")) {
-        env.push_back("SLURM_JOB_END_TIME=" + std::to_string(end));
-      }
-    }
-  }
+  add_end_time(order, started_ns, env);
   std::vector<char*> argv_pointers;
   for (const std::string& word : task.argv) {
     argv_pointers.push_back(const_cast<char*>(word.c_str()));

@@ -182,7 +182,7 @@ inline Order order_from(const nlohmann::json& j) {
   order.user = bytes_from(j.at("user"));
   order.uid = j.at("uid").get<std::int64_t>();
   order.gid = j.at("gid").get<std::int64_t>();
-  order.groups = j.at("groups").get<std::vector<std::int64_t>>();
+  if (j.contains("groups")) order.groups = j["groups"].get<std::vector<std::int64_t>>();
   order.nofile_soft = j.at("nofile_soft").get<std::int64_t>();
   if (j.contains("time_limit_ns")) order.time_limit_ns = j["time_limit_ns"].get<std::int64_t>();
   order.warn_signal = j.at("warn_signal").get<std::int64_t>();
