@@ -16,7 +16,8 @@ grep "\"id\": *\"$id\"" <<<"$again"
 grep '"repeated": *true' <<<"$again"
 
 rota wait "$id"
-socket "/api/v1/jobs/$id/log" | grep 'hello from curl'
+# Output may be any bytes, so it comes as base64.
+socket "/api/v1/jobs/$id/log" | sed 's/.*"data": *"\([^"]*\)".*/\1/' | base64 -d | grep 'hello'
 socket "/api/v1/jobs/$id/why"
 socket /metrics | grep '^rota_healthy 1'
 

@@ -46,7 +46,7 @@ diff "$TEST_DIR/has" "$TEST_DIR/says" ||
 
 # Every option of submit is in the reference.
 missing=
-for option in $(rota submit --help | grep -o -- '--[a-z][a-z-]*' | sort -u); do
+for option in $(rota submit --help | grep '^ *-' | grep -o -- '--[a-z][a-z-]*' | sort -u); do
   grep -q -- "$option\b" "$docs/reference/submit-options.md" || missing="$missing $option"
 done
 [ -z "$missing" ] || fail "docs/reference/submit-options.md misses:$missing"
