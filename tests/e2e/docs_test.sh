@@ -54,8 +54,9 @@ done
 # Links between pages lead somewhere.
 broken=$(cd "$docs/.." && find README.md ARCHITECTURE.md docs examples bench -name '*.md' |
   while read -r page; do
-    grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -v '^http' | while read -r link; do
-      [ -z "$link" ] || [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+    { grep -o '](\([^)#]*\)' "$page" || true; } | sed 's/^](//' | while read -r link; do
+      case $link in http* | '') continue ;; esac
+      [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
     done
   done)
 [ -z "$broken" ] || fail "broken links: $broken"
