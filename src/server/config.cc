@@ -176,6 +176,9 @@ Policy product_policy() {
   policy.backfill = Backfill::kEasy;
   policy.grace = Duration::seconds(30);
   policy.infeasible = Infeasible::kRefuse;
+  // On one machine there is no elsewhere, and three wrong programs in a row are no sick node.
+  policy.retry_on = RetryOn::kAny;
+  policy.quarantine_after.reset();
   return policy;
 }
 

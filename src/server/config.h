@@ -54,7 +54,8 @@ constexpr auto names_of(UserQueues) {
 }
 
 /// The policy of the product: fair over seven days, EASY backfill, 30 s of grace, jobs that can
-/// never fit are refused at submit.
+/// never fit are refused at submit, a retry may be on the same node, and failures of jobs take no
+/// node out (devices have their own health).
 [[nodiscard]] Policy product_policy();
 /// debug, interactive, training, fine-tuning, evaluation, batch, inference, data, free.
 [[nodiscard]] std::vector<ClassConfig> product_classes();

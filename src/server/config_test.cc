@@ -20,6 +20,8 @@ TEST(Config, AnEmptyFileIsTheProductsDefaults) {
   EXPECT_EQ(config.policy.fairness_span, Duration::days(7));
   EXPECT_EQ(config.policy.grace, Duration::seconds(30));
   EXPECT_EQ(config.policy.infeasible, Infeasible::kRefuse);
+  EXPECT_EQ(config.policy.retry_on, RetryOn::kAny);
+  EXPECT_FALSE(config.policy.quarantine_after.has_value());
   EXPECT_EQ(config.cycle_interval, Duration::seconds(30));
   EXPECT_EQ(config.min_runtime_default, Duration::hours(2));
   EXPECT_FALSE(config.time_limit_default.has_value());

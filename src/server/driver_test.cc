@@ -313,6 +313,23 @@ TEST(Driver, MistakesNameTheFieldAndTheNearestWord) {
             ErrorCode::kRefused);
 }
 
+TEST(Driver, WrongProgramsTakeNoNodeOutAndAreTriedAgainWhereTheyFailed) {
+  Rig rig;
+  rig.settle();
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    rig.backend().script(JobId(i), {{.runtime = Duration::seconds(1), .exit_code = 1}});
+    api::SubmitRequest request = command("wrong");
+    request.retries = 1;
+    ASSERT_TRUE(rig.submit(person("ana"), request).ok());
+    rig.run_for(Duration::seconds(10));
+    EXPECT_EQ(rig.state(std::to_string(i)), "failed");
+    EXPECT_EQ(rig.job(std::to_string(i))->attempts, 2);
+  }
+  ASSERT_TRUE(rig.submit(person("ana"), command("right")).ok());
+  rig.run_for(Duration::seconds(1));
+  EXPECT_EQ(rig.state("6"), "running");
+}
+
 TEST(Driver, OnlyAdministratorsChangeNodesAndQueues) {
   Rig rig;
   rig.settle();
