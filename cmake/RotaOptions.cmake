@@ -26,7 +26,8 @@ find_program(ROTA_CCACHE ccache)
 if(ROTA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # The sloppiness is what ccache asks for before it caches users of precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${ROTA_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
+    CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${ROTA_CCACHE})
 endif()
 
 # Flags of our own code; third-party headers live in system folders and are exempt.

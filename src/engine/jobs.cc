@@ -521,8 +521,17 @@ void Core::failed(JobRec& job, const AttemptEnded& end) {
     JobShape shape = job.shape;
     const std::string& name = state.nodes[node].spec.name;
     if (std::find(shape.exclude.begin(), shape.exclude.end(), name) == shape.exclude.end()) {
+      const JobShape before = job.shape;
       shape.exclude.push_back(name);
       set_shape(job, shape);
+      if (!could_ever_run(job)) {
+        // There is no elsewhere: a launch is tried where it failed, a failed job has failed.
+        set_shape(job, before);
+        if (!launch) {
+          finish(job, JobState::kFailed, "exited");
+          return;
+        }
+      }
     }
   }
   requeue(job, launch ? "launch_failed" : "failed");
