@@ -60,6 +60,7 @@ Result<std::vector<Redone>> redo_job(http::Client& client, const std::string& id
     auto request = client.request(old_id);
     if (!request) return request.error();
     request->idempotency_key = make_idempotency_key();
+    request->held = false;  // it had been released before it ran
     rename_all(request->after, renamed);
     rename_all(request->afterok, renamed);
     rename_all(request->afterany, renamed);

@@ -17,8 +17,9 @@ struct Redone {
 
 enum class Cascade { kNo, kYes };
 
-/// Submits the request of `id` again. With a cascade also every job that was cancelled because its
-/// dependency on a job of the chain could no longer be met; they then depend on the new jobs.
+/// Submits the request of `id` again, without a hold. With a cascade also every job that was
+/// cancelled because its dependency on a job of the chain could no longer be met; they then depend
+/// on the new jobs.
 /// Stops at the first error; what was submitted before stays submitted.
 [[nodiscard]] Result<std::vector<Redone>> redo_job(http::Client& client, const std::string& id,
                                                    Cascade cascade);

@@ -53,7 +53,7 @@ DeviceShare instance(std::int32_t index, std::int32_t start, std::int32_t size) 
   share.mig_start = start;
   share.mig_size = size;
   share.mig_compute = size;
-  share.gpus = MilliGpu(1000 * size / 7);
+  share.gpus = MilliGpu(100 * size);
   share.memory = Bytes(10 * size);
   return share;
 }

@@ -23,9 +23,9 @@ expect 0 rota submit --parsable --array 3-5 --wrap 'exit $(( ROTA_ARRAY_TASK_ID 
 expect 1 rota wait "$OUT"
 
 # Dependencies: success lets go, failure cancels, redo brings both back.
-expect 0 rota submit --parsable --hold -J base --wrap 'test -f fixed'
+expect 0 rota submit --parsable --hold -J base -G 1 -- test -f fixed
 base=$OUT
-expect 0 rota submit --parsable --afterok "$base" -J after --wrap true
+expect 0 rota submit --parsable --afterok "$base" -J after -G 1 -- true
 after=$OUT
 same "$(field "$base" state)" pending
 expect 0 rota why "$after"

@@ -139,14 +139,15 @@ std::string choose_devices(Context& context, const DemoOptions& options) {
   if (const auto nodes = (*driver)->discover()) {
     for (const NodeSpec& node : *nodes) gpus += node.devices.size();
   }
-  if (gpus > 0 && (gpus & (gpus - 1)) == 0) {
-    context.out << "This machine has " << gpus << (gpus == 1 ? " GPU" : " GPUs") << " ("
+  if (gpus >= 4 && (gpus & (gpus - 1)) == 0) {
+    context.out << "This machine has " << gpus << " GPUs ("
                 << (*driver)->describe() << "): the demo's jobs are placed on them, but do not use "
                 << "them.\n";
     return {};
   }
-  context.out << "This machine has " << gpus << " GPUs; the story needs 1, 2, 4, 8, .. and uses "
-              << "SIMULATED ones (" << kShape << ").\n";
+  context.out << "This machine has " << gpus << (gpus == 1 ? " GPU" : " GPUs")
+              << "; the story needs 4, 8, 16, .. and uses SIMULATED ones (" << kShape
+              << "). Yours: `rota serve`.\n";
   return kShape;
 }
 

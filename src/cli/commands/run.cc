@@ -176,7 +176,8 @@ int run(Context& context, Common& common, const Parsed& parsed) {
     choose_output_files(context, draft->request);
     const auto reply = client.submit(draft->request);
     if (!reply) return report_daemon_error(context, client, reply.error());
-    print_warnings(context, reply->warnings);
+    // A pipe behind `run` gets the job's own words and nothing else.
+    if (context.err_is_terminal) print_warnings(context, reply->warnings);
     const auto job = client.job(reply->id);
     if (!job) return report_daemon_error(context, client, job.error());
     if (context.err_is_terminal && job->state == "pending") {

@@ -1,7 +1,8 @@
 // The demonstration's story: who submits what and when, and what must be true at its end.
 //
-// Sizes are in eighths of the GPUs at hand, so that one story fits 1, 2, 4, 8, 16, ... of them. Job
-// numbers are those of a fresh daemon, in the order of the steps.
+// Sizes are in eighths of the GPUs at hand, so that one story fits 4, 8, 16, ... of them. (Of fewer
+// the shares would be parts of a GPU, and fair shares are whole ones.) Job numbers are those of a
+// fresh daemon, in the order of the steps.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct StoryStep {
 };
 
 struct StoryOptions {
-  double gpus = 8;             // of the whole cluster; a power of two
+  double gpus = 8;             // of the whole cluster; a power of two, 4 or more
   bool to_the_end = false;     // the long job ends soon, so that the waiting one gets its turn
   std::string workdir;
   std::map<std::string, std::string> env;
