@@ -1,7 +1,8 @@
 // JSON codec of every value that declares its fields (model/fields.h): one visitor, both ways.
 //
 // On the wire: Id, Instant, Duration and Quantity are whole numbers (value or nanoseconds), Int128
-// is a decimal string, an enumeration is its name, an absent optional is left out, a variant is an
+// is a decimal string, an enumeration is its name, an absent optional is left out (null where its
+// default is not absent), a variant is an
 // object whose first key says which alternative ({"event": "job_submitted", "job": 7, ...};
 // decisions: "decision"). Fields keep their declared order.
 // Reading is strict: an unknown key, a wrong type or a number out of range is an error that names
@@ -112,12 +113,37 @@ void write(const T& value, Json& out);
 template <class T>
 [[nodiscard]] Status read(const Json& json, const std::string& path, T& out);
 
+/// By position: is the field an optional that holds something by default? Then its absence must be
+/// said, since a missing key means the default.
+template <class T>
+const std::vector<bool>& filled_by_default() {
+  static const std::vector<bool> filled = [] {
+    std::vector<bool> out;
+    const T defaults{};
+    T::fields(defaults, [&](std::string_view, const auto& field, auto&&...) {
+      if constexpr (IsOptional<std::remove_cvref_t<decltype(field)>>::value) {
+        out.push_back(field.has_value());
+      } else {
+        out.push_back(false);
+      }
+    });
+    return out;
+  }();
+  return filled;
+}
+
 template <class T>
 void write_fields(const T& value, Json& out) {
+  std::size_t position = 0;
   T::fields(value, [&](std::string_view name, const auto& field, auto&&...) {
     using Field = std::remove_cvref_t<decltype(field)>;
+    const bool filled = filled_by_default<T>()[position++];
     if constexpr (IsOptional<Field>::value) {
-      if (field.has_value()) write(*field, out[std::string(name)]);
+      if (field.has_value()) {
+        write(*field, out[std::string(name)]);
+      } else if (filled) {
+        out[std::string(name)] = nullptr;
+      }
     } else {
       write(field, out[std::string(name)]);
     }

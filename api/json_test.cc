@@ -79,6 +79,16 @@ TEST(Json, MissingKeysKeepDefaultsAndAbsentOptionalsAreLeftOut) {
   EXPECT_TRUE(from_text<SubmitRequest>(R"({"charge":null})").ok());
 }
 
+TEST(Json, AnOptionalThatIsEmptiedStaysEmpty) {
+  Policy policy;
+  ASSERT_TRUE(policy.quarantine_after.has_value());
+  policy.quarantine_after.reset();
+  const Result<Policy> back = from_text<Policy>(to_text(policy));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, policy);
+  EXPECT_TRUE(to_json(policy)["quarantine_after"].is_null());
+}
+
 struct BadCase {
   const char* text;
   const char* where;
