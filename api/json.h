@@ -137,7 +137,7 @@ void write_fields(const T& value, Json& out) {
   std::size_t position = 0;
   T::fields(value, [&](std::string_view name, const auto& field, auto&&...) {
     using Field = std::remove_cvref_t<decltype(field)>;
-    const bool filled = filled_by_default<T>()[position++];
+    [[maybe_unused]] const bool filled = filled_by_default<T>()[position++];
     if constexpr (IsOptional<Field>::value) {
       if (field.has_value()) {
         write(*field, out[std::string(name)]);
