@@ -256,7 +256,7 @@ class Demo {
                  << "  rota gpus            who holds which GPU\n"
                  << "  rota logs -f 3       the output of job 3 as it comes\n"
                  << "  rota history         how the others ended\n"
-                 << "  rota run --gpus 1 -- echo hello\n"
+                 << "  rota run --gpus 1 --time 1m -- echo hello\n"
                  << "  rota cancel 3        then job 7 gets its turn\n"
                  << "  rota stop            end the demo's daemon (its files: " << daemon_.folder()
                  << ")\n";
