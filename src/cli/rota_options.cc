@@ -293,7 +293,7 @@ constexpr Takes kOne = Takes::kValue;
 std::vector<SubmitOption> size_options() {
   return {
       {"gpus", 'G', kOne, "[TYPE:]N", kSize,
-       "GPUs: 2, 0.5 (half of one), h100:2, 8/node; as in sbatch: of the whole job",
+       "GPUs: 2, 0.5 (half of one), h100:2, 8/node; as in sbatch: of the job",
        kEverywhere, set_gpus},
       {"nodes", 'N', kOne, "N", kSize, "tasks that start all or none, each on its own share",
        kEverywhere, set_nodes},

@@ -70,8 +70,27 @@ bool Core::within_share(const JobRec& claimant, const JobRec& victim,
          std::all_of(branches.victim.begin(), branches.victim.end(), exceeds);
 }
 
+namespace {
+
+/// What of the victim's tasks no other claim has taken.
+Tasks left_of(const JobRec& victim, const std::vector<Victim>& gone) {
+  Tasks left = victim.held;
+  for (const Victim& v : gone) {
+    if (v.job != victim.id) continue;
+    std::erase_if(left, [&v](const TaskAlloc& task) {
+      return v.whole || std::any_of(v.tasks.begin(), v.tasks.end(), [&](const TaskAlloc& t) {
+               return t.rank == task.rank;
+             });
+    });
+  }
+  return left;
+}
+
+}  // namespace
+
 /// All that `claimant` might take at `at`, shares aside, where it could run. Unordered.
-std::vector<Victim> Core::victims_for(const JobRec& claimant, Instant at) const {
+std::vector<Victim> Core::victims_for(const JobRec& claimant, Instant at,
+                                      const std::vector<Victim>& gone) const {
   std::vector<Victim> out;
   const Request& wish = request(claimant);
   const auto useful = [&](const TaskAlloc& task) {
@@ -82,19 +101,19 @@ std::vector<Victim> Core::victims_for(const JobRec& claimant, Instant at) const 
     const JobRec& victim = *state.jobs.find(id);
     if (!can_be_preempted(victim) || !lawful(claimant, victim)) continue;
     // Of a future ledger those who leave by themselves are gone already.
-    if (const auto gone = leaves(victim); at > state.now && gone && *gone <= at) continue;
+    if (const auto end = leaves(victim); at > state.now && end && *end <= at) continue;
+    const Tasks held = gone.empty() ? victim.held : left_of(victim, gone);
     // Surplus tasks of elastic jobs are never protected; the newest go first.
-    for (std::int64_t i = std::ssize(victim.held) - 1;
+    for (std::int64_t i = std::ssize(held) - 1;
          victim.shape.min_tasks > 0 && i >= victim.shape.min_tasks; --i) {
-      const TaskAlloc& task = victim.held[i];
-      if (useful(task)) out.push_back({id, {task}, false, task.milli()});
+      if (useful(held[i])) out.push_back({id, {held[i]}, false, held[i].milli()});
     }
     const auto contract = victim.contract_ends();
     const bool starting = !victim.attempt_started() && victim.spec.min_runtime &&
                           later(state.now, *victim.spec.min_runtime) <= at;
     if ((!contract || *contract > at) && !starting) continue;
-    if (std::any_of(victim.held.begin(), victim.held.end(), useful)) {
-      out.push_back({id, victim.held, true, milli_of(victim.held)});
+    if (std::any_of(held.begin(), held.end(), useful)) {
+      out.push_back({id, held, true, milli_of(held)});
     }
   }
   return out;
@@ -277,8 +296,9 @@ std::optional<Claim> ClaimSearch::find(std::vector<Victim> candidates) {
 
 }  // namespace
 
-std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instant at) {
-  std::vector<Victim> candidates = victims_for(claimant, at);
+std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instant at,
+                                      const std::vector<Victim>& gone) {
+  std::vector<Victim> candidates = victims_for(claimant, at, gone);
   if (candidates.empty()) return std::nullopt;
   // Bounds before the search: what is free plus what could be freed.
   const std::int64_t need = claimant.task_milli * claimant.tasks_min();

@@ -191,8 +191,11 @@ struct Core {
   [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const;
   /// Whether the claimant could take the candidate back at `at` if it started now.
   [[nodiscard]] bool takeable(const JobRec& claimant, const JobRec& candidate, Instant at);
-  [[nodiscard]] std::vector<Victim> victims_for(const JobRec& claimant, Instant at) const;
-  std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at);
+  /// `gone`: parts that another claim has taken from the ledger already.
+  [[nodiscard]] std::vector<Victim> victims_for(const JobRec& claimant, Instant at,
+                                                const std::vector<Victim>& gone = {}) const;
+  std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at,
+                                  const std::vector<Victim>& gone = {});
   std::int64_t freeable_for(const JobRec& claimant);
   bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const;
 

@@ -288,8 +288,13 @@ Result<Verdict> Core::explain(JobId id) {
   if (job.gates != 0) return verdict;
   if (job.phase == Phase::kClaiming) {
     Reason reason = reason_of(ReasonCode::kInsufficientFree);
-    reason.resource = ReasonResource::kGpu;
-    numbers(reason, milli_of(job.held), 0);
+    const TaskShape& task = job.shape.task;
+    const std::int64_t milli = milli_of(job.held);
+    const bool cpus = milli == 0 && task.cpus > 0;
+    const std::int64_t each = cpus ? task.cpus : task.memory.value();
+    reason.resource = milli > 0 ? ReasonResource::kGpu
+                                : (cpus ? ReasonResource::kCpu : ReasonResource::kMemory);
+    numbers(reason, milli > 0 ? milli : each * std::ssize(job.held), 0);
     reason.until = estimate(id);
     if (!job.victims.empty()) reason.by_job = job.victims.front();
     verdict.reasons.push_back(std::move(reason));

@@ -119,7 +119,9 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
   }
   future.take(tasks);
   bool fits = placer.place(future, request(holder), holder.tasks_min()).has_value();
-  if (!fits && any_preemptible()) fits = find_claim(holder, future, held.at).has_value();
+  if (!fits && any_preemptible()) {
+    fits = find_claim(holder, future, held.at, victims).has_value();
+  }
   future.rollback(mark);
   return fits;
 }

@@ -1,5 +1,8 @@
 #include "tests/property/happenings.h"
 
+#include <algorithm>
+#include <array>
+
 namespace rota::property {
 
 namespace {
