@@ -206,16 +206,8 @@ Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassState& state, Tasks tasks
 
 void Pass::confirm_reservation(const JobRec& job) {
   first_blocked_ = job.id;
-  if (core_.reservation && core_.reservation->job == job.id && core_.reservation->at > now_ &&
-      !core_.any_preemptible()) {
-    // Kept from the last cycle; what started since may have taken the place.
-    auto place =
-        core_.placer.place(core_.reservation->future, core_.request(job), job.tasks_min());
-    if (place) {
-      core_.reservation->place = std::move(*place);
-      return;
-    }
-  }
+  // Made anew in every pass: what is kept between cycles would have to be part of the state, or a
+  // recovered engine could decide otherwise.
   core_.reservation = core_.reserve(job);
 }
 
@@ -241,7 +233,11 @@ Pass::Outcome Pass::visit_conservative(JobRec& job, std::int64_t room) {
   };
   Ledger free = timeline_->window(now_, job.spec.time_limit);
   if (auto usual = core_.placer.place_most(core_.ledger, wish, job.tasks_min(), room)) {
-    if (!free.can_take(*usual)) usual = core_.placer.place_most(free, wish, job.tasks_min(), room);
+    if (!free.can_take(*usual)) {
+      usual = core_.placer.place_most(free, wish, job.tasks_min(), room);
+      // Somebody who should have left by now may still be there.
+      if (usual && !core_.ledger.can_take(*usual)) usual.reset();
+    }
     if (usual) {
       timeline_->add({job.id, now_, end(now_), *usual});
       return start(job, std::move(*usual));
