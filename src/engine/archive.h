@@ -2,6 +2,7 @@
 // padding. Writer and Reader walk the same `fields` declarations, so they cannot disagree.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -38,7 +39,9 @@ class Writer {
       put(static_cast<std::int64_t>(value));
     } else if constexpr (std::is_integral_v<T>) {
       auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
-      for (int i = 0; i < 8; ++i) bytes_.push_back(static_cast<char>(bits >> (8 * i)));
+      std::array<char, 8> little{};
+      for (int i = 0; i < 8; ++i) little[i] = static_cast<char>(bits >> (8 * i));
+      bytes_.append(little.data(), little.size());
     } else {
       put_object(value);
     }

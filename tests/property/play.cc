@@ -48,9 +48,10 @@ class Play {
     Happening what = happenings_.read(step, engine_, world_, now_);
     for (const auto& [job, work] : what.work) world_.add_job(job, work);
     if (what.any_order && twist_.any_order) std::reverse(what.events.begin(), what.events.end());
+    const bool compares = ++steps_ % 8 == 0;   // a digest costs more than most events
     for (const Event& event : what.events) {
-      const std::uint64_t before = engine_.digest();
-      if (!tell(event) && engine_.digest() != before) {
+      const std::uint64_t before = compares ? engine_.digest() : 0;
+      if (!tell(event) && compares && engine_.digest() != before) {
         watch_.fail(now_, "a refused event changed the state");
       }
     }
@@ -159,6 +160,7 @@ class Play {
   Happenings happenings_;
   Watch watch_;
   Instant now_;
+  std::uint64_t steps_ = 0;
   Played played_;
 };
 

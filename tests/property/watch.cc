@@ -186,6 +186,7 @@ void Watch::start(Instant now, const StartAttempt& order) {
   job.holds = true;
   job.preempted = false;
   job.ordered = now;
+  job.news_at_start = news_;
   job.started.reset();
   for (const TaskPlace& place : order.allocation.tasks) {
     NodeBook& book = books_.at(place.node);
@@ -269,7 +270,8 @@ void Watch::note_claim(Instant now, JobId victim, JobId by) {
     }
     seen->second = news_;
   }
-  if (jobs_[victim].ordered == now && jobs_[victim].spec.charge) {
+  const Job& taken = jobs_[victim];
+  if (taken.ordered == now && taken.spec.charge && taken.news_at_start == news_) {
     fail(now, word(victim) + " is preempted at the instant of its start");
   }
 }
