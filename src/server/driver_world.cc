@@ -154,6 +154,9 @@ void Driver::attempt_started(Turn& turn, const AttemptStarted& fact) {
 
 void Driver::attempt_ended(Turn& turn, const AttemptEnded& fact) {
   turn.over.emplace_back(fact.job, fact.attempt);
+  // Also of an attempt that the engine has given up before, as when its node failed.
+  orders_.remove(fact.job, fact.attempt);
+  options_.store->remove_orders(fact.job, fact.attempt);
   const Result<JobStatus> before = log_->engine().job(fact.job);
   if (!before.ok() || before->attempts != fact.attempt || is_final(before->state) ||
       before->state == JobState::kPending) {
@@ -165,8 +168,6 @@ void Driver::attempt_ended(Turn& turn, const AttemptEnded& fact) {
     return;
   }
   metrics_.attempt_ended(std::string(name_of(fact.kind)));
-  orders_.remove(fact.job, fact.attempt);
-  options_.store->remove_orders(fact.job, fact.attempt);
 }
 
 void Driver::node_fact(Turn& turn, const Event& fact) {

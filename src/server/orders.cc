@@ -12,6 +12,13 @@ bool outcome_unknown(const Error& error) {
   return error.code == ErrorCode::kUnknownResult || error.code == ErrorCode::kTimeout;
 }
 
+/// The engine waits for nothing more of this attempt.
+bool is_over(const engine::Engine& engine, JobId job, std::int64_t attempt) {
+  const Result<JobStatus> status = engine.job(job);
+  return !status.ok() || is_final(status->state) || status->state == JobState::kPending ||
+         status->attempts != attempt;
+}
+
 AttemptEnded ended(JobId job, std::int64_t attempt, EndKind kind, std::string detail) {
   return {.job = job, .attempt = attempt, .kind = kind, .detail = std::move(detail)};
 }
@@ -122,8 +129,7 @@ void Orders::compare(const Key& key, Order& order, const Known& known,
     if (order.phase != Phase::kToSend) order = Order{.decision = order.decision};
     return;
   }
-  const Result<JobStatus> status = engine.job(job);
-  const JobState state = status.ok() ? status->state : JobState::kCancelled;
+  const JobState state = engine.job(job)->state;  // not over, so it is known
   if (found != known.end()) {
     order.phase = Phase::kSent;
     if (state == JobState::kStarting) facts.push_back(AttemptStarted{job, attempt});
@@ -149,6 +155,10 @@ Status Orders::reconcile(Instant now, backend::ExecutionBackend& backend,
   for (backend::KnownAttempt& attempt : *list) {
     known.emplace(std::pair(attempt.job, attempt.attempt), attempt);
   }
+  // What the engine has given up is no order any more; if it still runs, nobody ordered it.
+  std::erase_if(orders_, [&](const auto& entry) {
+    return is_over(engine, std::get<0>(entry.first), std::get<1>(entry.first));
+  });
   for (auto& [key, order] : orders_) compare(key, order, known, engine, facts);
   for (const auto& [key, attempt] : known) {
     const auto& [job, number] = key;

@@ -174,6 +174,21 @@ TEST_F(OrdersTest, ARunningAttemptTheBackendLostIsAFact) {
   EXPECT_EQ(std::get<AttemptEnded>(facts_[0]).kind, EndKind::kLost);
 }
 
+TEST_F(OrdersTest, WhatTheEngineHasGivenUpIsNoOrderAnyMore) {
+  backend_.answer = Error{.code = ErrorCode::kUnknownResult, .message = "lost"};
+  orders_.add(start_row());
+  send();
+  ASSERT_TRUE(engine_.apply(now_, NodeCommanded{"n1", NodeVerb::kFail, "gone"}).ok());
+  (void)engine_.run_cycle(now_);
+  backend_.answer = {};
+  backend_.known = std::vector<backend::KnownAttempt>{{JobId(1), 1, true, {}, {}}};
+  (void)backend_.take();
+  ASSERT_TRUE(reconcile().ok());
+  EXPECT_EQ(orders_.size(), 0U);
+  EXPECT_FALSE(orders_.next_retry().has_value());
+  EXPECT_EQ(backend_.take(), Calls{"stop 1"});
+}
+
 TEST_F(OrdersTest, AnEndThatWasNeverToldIsTold) {
   AttemptEnded over{.job = JobId(1), .attempt = 1, .kind = EndKind::kExited, .exit_code = 4};
   orders_.restore({start_row()});

@@ -222,6 +222,7 @@ class Rig {
     int turns_at_once = 0;
     while (true) {
       step();
+      backend_.advance_to(now());  // what the turn set off for this very instant
       Instant next = std::min(end, driver_->next_step(now()));
       if (const auto event = backend_.next_event()) next = std::min(next, *event);
       turns_at_once = next <= now() ? turns_at_once + 1 : 0;

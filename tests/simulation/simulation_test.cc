@@ -69,7 +69,9 @@ TEST(Simulation, FaultsReallyHappen) {
 TEST(Simulation, OneSeed) {
   if (setting("ROTA_SEED") == 0) GTEST_SKIP() << "ROTA_SEED is not set";
   const auto seed = static_cast<std::uint64_t>(setting("ROTA_SEED"));
-  expect_sound({.seed = seed});
+  expect_sound({.seed = seed, .submits = 80});
+  expect_sound({.seed = seed, .submits = 30, .crash = 150, .commit_fails = 50});
+  expect_sound({.seed = seed, .submits = 40, .nodes = 1, .one_line = true});
 }
 
 TEST(Simulation, Soak) {

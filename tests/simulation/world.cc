@@ -234,9 +234,9 @@ class World {
     rig_.backend().set_faults({});
     for (const std::string& node : failed_nodes_) rig_.backend().recover_node(node);
     rig_.run_for(Duration::minutes(2));
-    for (Asked& asked : asked_) {
-      if (!asked.id) continue;
-      (void)rig_.command_job(asked.caller, *asked.id, "release");
+    // Also those whose acknowledgement was lost.
+    for (const JobId job : rig_.driver().engine().live_jobs()) {
+      (void)rig_.command_job(admin(), std::to_string(job.value()), "release");
     }
     for (int i = 0; i < 200 && !rig_.driver().engine().live_jobs().empty(); ++i) {
       mend_nodes();
@@ -260,6 +260,7 @@ class World {
     for (const std::string& invariant : rig_.driver().engine().check_invariants()) {
       broken(invariant);
     }
+    for (const std::string& problem : rig_.driver().pulse().problems) broken(problem);
     if (!rig_.backend().running().empty()) broken("something runs that nobody knows of");
     for (const JobId job : rig_.driver().engine().live_jobs()) {
       const auto view = rig_.job(std::to_string(job.value()));
