@@ -53,7 +53,9 @@ void LocalBackend::Impl::adopt_all() {
   for (fs::directory_iterator at(attempts_dir, fault), end; !fault && at != end;
        at.increment(fault)) {
     AttemptKey key;
-    if (parse_key(at->path().filename().string(), key)) found[key] = at->path().string();
+    const std::string name = at->path().filename().string();
+    if (parse_key(name, key)) found[key] = at->path().string();
+    if (name.starts_with("gone-")) janitor.remove(at->path().string());
   }
   for (const auto& [key, dir] : found) adopt(dir, key);
 }

@@ -256,8 +256,8 @@ void LocalBackend::Impl::spawn(Attempt& attempt, AttemptTask& task) {
   task.status.detail = pid.ok() ? std::string("no file descriptors are left")
                                 : pid.error().message;
   // Written down, so that the next daemon does not begin it after all.
-  shim::replace_file(attempt.dir + "/" + shim::task_file(task.rank, "status"),
-                     shim::to_json(task.status).dump());
+  const std::string name = shim::task_file(task.rank, shim::file_of(shim::Phase::kEnded));
+  shim::replace_file(attempt.dir + "/" + name, shim::to_json(task.status).dump());
 }
 
 Status LocalBackend::Impl::stop(const StopOrder& order) {
@@ -349,12 +349,15 @@ void LocalBackend::Impl::forget(AttemptKey key) {
   if (found == attempts.end() || !found->second.ended) return;
   const Attempt attempt = std::move(found->second);
   attempts.erase(found);
-  // The order goes first: without it the folder counts as never begun.
-  ::unlink((attempt.dir + "/" + shim::order_file()).c_str());
-  std::error_code ignored;
-  fs::remove_all(attempt.dir, ignored);
-  if (!attempt.order.script_path.empty()) ::unlink(attempt.order.script_path.c_str());
-  if (!attempt.order.checkpoint_dir.empty()) {
+  // Under another name it counts as gone, whatever happens before it is deleted.
+  const std::string gone = attempts_dir + "/gone-" + std::to_string(key.first.value()) + "." +
+                           std::to_string(key.second);
+  janitor.remove(::rename(attempt.dir.c_str(), gone.c_str()) == 0 ? gone : attempt.dir);
+  const std::string& script = attempt.order.script_path;
+  if (!script.empty() && !script.starts_with(attempt.dir)) ::unlink(script.c_str());
+  const auto other = attempts.lower_bound({key.first, 0});
+  const bool is_last = other == attempts.end() || other->first.first != key.first;
+  if (is_last && !attempt.order.checkpoint_dir.empty()) {
     ::rmdir(attempt.order.checkpoint_dir.c_str());  // stays when there is anything in it
   }
 }

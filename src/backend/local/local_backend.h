@@ -2,10 +2,10 @@
 // outlives the daemon, keeps the grace time, kills what is left and writes down how the task ended.
 //
 // Truth lives in files below `<state>/attempts/<job>.<attempt>/`: order.json (what was asked for)
-// and per task task<k>.status.json. A shim holds a lock on byte k of order.json as long as it
-// lives, so a daemon that starts again finds every task: alive, ended with its true exit code,
-// lost, or never begun (then it is begun now). No task is begun twice: a shim that finds the lock
-// held or a status written goes away.
+// and per task k what has come of it (shim/files.h). A shim holds a lock on byte k of order.json as
+// long as it lives, so a daemon that starts again finds every task: alive, ended with its true exit
+// code, lost, or never begun (then it is begun now). No task is begun twice: a shim that finds the
+// lock held or the task claimed goes away.
 //
 // Output: launch.stdout_path with its patterns (output_paths.h), as the job's user. A first attempt
 // truncates unless launch.append_output; later attempts always append.

@@ -344,7 +344,9 @@ TEST_F(Local, AnOrderWithoutShimIsBegunByTheNextDaemon) {
   wait_ended(1);
   // As if the daemon had died between the order and its shim.
   backend_.reset();
-  fs::remove(root_ / "state" / "attempts" / "1.1" / "task0.status.json");
+  for (const char* file : {"task0.claimed.json", "task0.running.json", "task0.ended.json"}) {
+    EXPECT_TRUE(fs::remove(root_ / "state" / "attempts" / "1.1" / file)) << file;
+  }
   fs::remove(root_ / "out" / "runs");
   facts_.clear();
   open();
@@ -367,6 +369,7 @@ TEST_F(Local, ABrokenOrderIsALostAttempt) {
   EXPECT_EQ(end.kind, EndKind::kLost);
   backend_->forget(JobId(5), 2);
   EXPECT_FALSE(fs::exists(root_ / "state" / "attempts" / "5.2"));
+  EXPECT_TRUE(wait([&] { return fs::is_empty(root_ / "state" / "attempts"); }));
 }
 
 TEST_F(Local, ADaemonKilledAtAnyMomentLosesNothing) {
@@ -421,8 +424,29 @@ TEST_F(Local, NoFilesDescriptorsOrZombiesPileUp) {
   }
   EXPECT_TRUE(wait([&] { return descriptors() <= before; }));
   EXPECT_TRUE(wait([&] { return shim::children_of(::getpid()).size() <= children; }));
-  EXPECT_TRUE(fs::is_empty(root_ / "state" / "attempts"));
-  EXPECT_TRUE(fs::is_empty(root_ / "state" / "checkpoints"));
+  EXPECT_TRUE(wait([&] { return fs::is_empty(root_ / "state" / "attempts"); }));
+  EXPECT_TRUE(wait([&] { return fs::is_empty(root_ / "state" / "checkpoints"); }));
+}
+
+TEST_F(Local, WhatWasForgottenJustBeforeACrashIsGone) {
+  fs::create_directories(root_ / "state" / "attempts" / "gone-5.2");
+  std::ofstream(root_ / "state" / "attempts" / "gone-5.2" / "order.json") << "{}";
+  open();
+  EXPECT_TRUE(backend_->list()->empty());
+  EXPECT_TRUE(wait([&] { return fs::is_empty(root_ / "state" / "attempts"); }));
+}
+
+TEST_F(Local, ForgettingAnAttemptLeavesTheNextOneItsFolder) {
+  open();
+  StartOrder job = order(7, "true");
+  start(job);
+  wait_ended(7);
+  job.attempt = 2;
+  job.launch.argv = {"/bin/sh", "-c", "sleep 0.3; echo x > $ROTA_CHECKPOINT_DIR/model"};
+  start(job);
+  ASSERT_TRUE(wait([&] { return facts_of<AttemptStarted>().size() == 2; }));
+  backend_->forget(JobId(7), 1);
+  EXPECT_EQ(wait_ended(7, 2).exit_code, 0);
 }
 
 TEST_F(Local, CheckpointsStay) {

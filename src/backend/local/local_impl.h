@@ -13,6 +13,7 @@
 
 #include "backend/local/attempt.h"
 #include "backend/local/device_watch.h"
+#include "backend/local/janitor.h"
 #include "backend/local/local_backend.h"
 #include "backend/local/order_builder.h"
 #include "backend/local/port_pool.h"
@@ -100,6 +101,7 @@ struct LocalBackend::Impl {
   std::mutex wake_mutex;
   std::function<void()> wake;
 
+  Janitor janitor;
   std::unique_ptr<DeviceWatch> device_watch;
   std::thread watcher;
 };

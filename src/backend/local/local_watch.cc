@@ -113,17 +113,22 @@ void LocalBackend::Impl::handle_pidfd(std::uint64_t watch_id) {
   }
 }
 
-/// Reads the task's status again.
+/// Reads the task's status again: the latest phase that is written.
 void LocalBackend::Impl::refresh(Attempt& attempt, AttemptTask& task) {
-  std::string text;
-  if (!shim::read_file(attempt.dir + "/" + shim::task_file(task.rank, "status"), text)) return;
-  try {
-    task.status = shim::status_from(nlohmann::json::parse(text));
+  using shim::Phase;
+  for (const Phase phase : {Phase::kEnded, Phase::kRunning, Phase::kStarting}) {
+    std::string text;
+    const std::string name = shim::task_file(task.rank, shim::file_of(phase));
+    if (!shim::read_file(attempt.dir + "/" + name, text)) continue;
+    try {
+      task.status = shim::status_from(nlohmann::json::parse(text));
+    } catch (const nlohmann::json::exception&) {
+      continue;  // being written; the next notice or the shim's end brings us back
+    }
     task.has_status = true;
     if (task.status.shim.pid != 0) task.shim_pid = task.status.shim.pid;
-    task.gone = task.status.phase == shim::Phase::kEnded;
-  } catch (const nlohmann::json::exception&) {
-    // Being written for the first time; the next notice or the shim's end brings us back.
+    task.gone = task.status.phase == Phase::kEnded;
+    return;
   }
 }
 

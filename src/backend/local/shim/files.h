@@ -3,7 +3,9 @@
 //   <state>/notify                              FIFO; shims write "job attempt task word\n"
 //   <state>/attempts/<job>.<attempt>/order.json  written once by the daemon; byte k is locked by
 //                                               task k's shim as long as it lives
-//   .../task<k>.status.json                     written by the shim only, replaced atomically
+//   .../task<k>.claimed.json                    written by the shim before it begins the task,
+//   .../task<k>.running.json                    once the command runs,
+//   .../task<k>.ended.json                      and, atomically, when nothing of it is left
 //   .../task<k>.stop.json                       written by the daemon, then SIGUSR1 to the shim
 //
 // Everything here is inline, so that the shim links no library of its own. A file of another
@@ -72,6 +74,12 @@ struct Process {
 
 /// kStarting is written before the fork: from then on the task is never begun again.
 enum class Phase { kStarting, kRunning, kEnded };
+/// Each phase has a file of its own: replacing a file costs a wait for the disk, making one does
+/// not.
+inline const char* file_of(Phase phase) {
+  constexpr const char* kFiles[] = {"claimed", "running", "ended"};
+  return kFiles[static_cast<int>(phase)];
+}
 
 struct TaskStatus {
   Phase phase = Phase::kStarting;

@@ -13,30 +13,36 @@ constexpr int kNotifyPatienceMilliseconds = 1000;
 
 }  // namespace
 
-StatusWriter::StatusWriter(std::string attempt_dir, std::int64_t job, std::int64_t attempt,
+StatusWriter::StatusWriter(const std::string& attempt_dir, std::int64_t job, std::int64_t attempt,
                            std::int64_t task)
-    : path_(attempt_dir + "/" + task_file(task, "status")),
+    : attempt_dir_(attempt_dir),
+      task_(task),
       notify_path_(attempt_dir + "/../../notify"),
       line_(std::to_string(job) + " " + std::to_string(attempt) + " " + std::to_string(task)) {}
 
+std::string StatusWriter::path_of(Phase phase) const {
+  return attempt_dir_ + "/" + task_file(task_, file_of(phase));
+}
+
 bool StatusWriter::claim(const TaskStatus& status) {
-  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
-  const bool good = write_all(fd, to_json(status).dump());
-  ::close(fd);
-  return good;
+  return create_file(path_of(Phase::kStarting), to_json(status).dump());
 }
 
 void StatusWriter::write(const TaskStatus& status) {
   const std::string text = to_json(status).dump();
+  const std::string path = path_of(status.phase);
   const bool ended = status.phase == Phase::kEnded;
-  while (!replace_file(path_, text)) {
-    if (errno == ENOENT || !ended) break;  // the folder is gone: nobody wants to know any more
-    ::poll(nullptr, 0, kRetryMilliseconds);
+  if (!ended) {
+    create_file(path, text);  // half a file reads as none
+  } else {
+    while (!replace_file(path, text)) {
+      if (errno == ENOENT) break;  // the folder is gone: nobody wants to know any more
+      ::poll(nullptr, 0, kRetryMilliseconds);
+    }
   }
   const bool heard = notify(ended ? "ended" : "running");
   // A daemon that hears of it has it in its journal in a moment; else this file is all there is.
-  if (ended && !heard) make_durable(path_);
+  if (ended && !heard) make_durable(path);
 }
 
 bool StatusWriter::notify(const char* word) const {

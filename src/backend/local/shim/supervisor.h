@@ -10,10 +10,11 @@ namespace rota::backend::shim {
 /// Writes the task's status files and tells the daemon, when there is one, through the FIFO.
 class StatusWriter {
  public:
-  StatusWriter(std::string attempt_dir, std::int64_t job, std::int64_t attempt, std::int64_t task);
+  StatusWriter(const std::string& attempt_dir, std::int64_t job, std::int64_t attempt,
+               std::int64_t task);
   /// The task is ours now: false when somebody wrote a status before.
   bool claim(const TaskStatus& status);
-  /// Replaces the status and tells the daemon; without one, kEnded is made to outlive a power
+  /// Writes kRunning or kEnded and tells the daemon; without one, kEnded is made to outlive a power
   /// failure as well. A full disk is waited out: the end of a task is never dropped.
   void write(const TaskStatus& status);
 
@@ -21,7 +22,10 @@ class StatusWriter {
   /// False: nobody listens.
   [[nodiscard]] bool notify(const char* word) const;
 
-  std::string path_;
+  [[nodiscard]] std::string path_of(Phase phase) const;
+
+  std::string attempt_dir_;
+  std::int64_t task_;
   std::string notify_path_;
   std::string line_;
 };

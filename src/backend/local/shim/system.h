@@ -58,6 +58,15 @@ inline bool replace_file(const std::string& path, const std::string& text) {
   return good && ::rename(fresh.c_str(), path.c_str()) == 0;
 }
 
+/// Makes a file that must not be there yet. False: it is, or errno says why.
+inline bool create_file(const std::string& path, const std::string& text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool good = write_all(fd, text);
+  ::close(fd);
+  return good;
+}
+
 /// Has the file, its name included, outlive a power failure too.
 inline void make_durable(const std::string& path) {
   for (const std::string& name : {path, path.substr(0, path.rfind('/'))}) {
