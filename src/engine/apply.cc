@@ -72,9 +72,17 @@ bool share_is_free(const DeviceShare& share, const DeviceCap& device) {
 }  // namespace
 
 Status Core::apply(Instant now, const Event& event) {
+  const Instant before = state.now;
+  const bool begun = state.begun;
   move_to(now);
   estimates.ready = false;
-  return std::visit([this](const auto& e) { return on(e); }, event);
+  Status status = std::visit([this](const auto& e) { return on(e); }, event);
+  // What is refused is not remembered anywhere, so it may not move the time either.
+  if (!status.ok()) {
+    state.now = before;
+    state.begun = begun;
+  }
+  return status;
 }
 
 void Core::move_to(Instant now) {

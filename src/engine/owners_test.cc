@@ -229,6 +229,7 @@ TEST(Turn, ExcessIsComparedWhereTheBranchesMeet) {
 TEST(Owed, GrowsWithDemandUpToTheWeightsPart) {
   Tree tree({{.weight = 1, .demand = 6}, {.weight = 1, .demand = 1}});
   tree.shares(8);
+  tree.owners().note_owed(Instant());
   EXPECT_EQ(tree.state().queues[1].owed_rate, 4000);
   EXPECT_EQ(tree.state().queues[2].owed_rate, 1000);
 }

@@ -186,7 +186,6 @@ void Watch::start(Instant now, const StartAttempt& order) {
   job.holds = true;
   job.preempted = false;
   job.ordered = now;
-  job.news_at_start = news_;
   job.started.reset();
   for (const TaskPlace& place : order.allocation.tasks) {
     NodeBook& book = books_.at(place.node);
@@ -269,10 +268,6 @@ void Watch::note_claim(Instant now, JobId victim, JobId by) {
       fail(now, word(victim) + " is evicted twice by " + word(by) + " without any news");
     }
     seen->second = news_;
-  }
-  const Job& taken = jobs_[victim];
-  if (taken.ordered == now && taken.spec.charge && taken.news_at_start == news_) {
-    fail(now, word(victim) + " is preempted at the instant of its start");
   }
 }
 

@@ -57,7 +57,6 @@ class Watch {
     std::set<std::int64_t> tasks;
     bool preempted = false;       // told to stop for another
     bool final = false;
-    std::int64_t news_at_start = 0;
   };
   struct Claim {
     std::map<JobId, std::int64_t> victims;            // attempt that has to leave
