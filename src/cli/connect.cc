@@ -73,8 +73,7 @@ int with_client(Context& context, const Common& common,
 int report_daemon_error(Context& context, const http::Client& client, const Error& error) {
   const int code = report_error(context, error);
   if (error.code == ErrorCode::kUnavailable && client.daemon_version().empty()) {
-    context.err << "No daemon answers at " << client.where() << ".\n"
-                << "Start it with `rota serve`, or see one at work with `rota demo`.\n";
+    context.err << "To see a daemon at work, with made-up GPUs: rota demo\n";
   }
   return code;
 }

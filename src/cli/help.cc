@@ -28,6 +28,15 @@ std::string spelled(const CLI::Option& option) {
   return text;
 }
 
+/// With a capital at its start and a full stop.
+std::string sentence(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') {
+    out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  }
+  return out + ".";
+}
+
 std::string indented(std::string_view text, std::string_view pad) {
   std::string out;
   for (const std::string_view line : split(text, '\n')) {
@@ -82,7 +91,7 @@ std::string inner_help(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) synopsis += " " + option->get_name(true);
   }
-  return usage_lines(path_of(app), synopsis) + "\n" + app.get_description() + "\n" +
+  return usage_lines(path_of(app), synopsis) + "\n" + sentence(app.get_description()) + "\n" +
          option_groups(app);
 }
 
@@ -120,7 +129,7 @@ std::string command_help(const CLI::App& app) {
   const Command* command = find_command(app.get_name());
   if (command == nullptr || app.get_parent()->get_parent() != nullptr) return inner_help(app);
   std::string out = usage_lines("rota " + std::string(command->name), command->synopsis);
-  out += "\n" + std::string(command->summary) + ".\n";
+  out += "\n" + sentence(command->summary) + "\n";
   if (!command->details.empty()) out += "\n" + std::string(command->details) + "\n";
   for (const CLI::App* inner : inner_commands(app)) {
     if (inner == inner_commands(app).front()) out += "\nCommands:\n";

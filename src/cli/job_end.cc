@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "cli/exit_codes.h"
@@ -13,6 +14,18 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kLookAgain{2};  // events of other people's jobs are not shown to us
+
+/// A daemon that has answered before and is being restarted is waited for; jobs go on meanwhile.
+template <class Call>
+auto patiently(const http::Client& client, const Call& call) {
+  const int tries = client.daemon_version().empty() ? 0 : 20;
+  for (int i = 0; i < tries; ++i) {
+    auto result = call();
+    if (result.ok() || result.error().code != ErrorCode::kUnavailable) return result;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  return call();
+}
 
 /// Follows events until one of `ids` may have ended, or it is time to look again.
 Status wait_for_news(http::Client& client, const std::set<std::string>& ids,
@@ -54,11 +67,12 @@ Result<std::vector<api::Job>> resolve_jobs(http::Client& client, const std::stri
 Result<std::vector<api::Job>> wait_for_jobs(http::Client& client,
                                             const std::vector<std::string>& ids,
                                             const std::function<void(const api::Job&)>& ended) {
-  auto seen = client.server_info();  // events after this look are news
+  // Events after this look are news.
+  auto seen = patiently(client, [&] { return client.server_info(); });
   if (!seen) return seen.error();
   std::vector<api::Job> jobs;
   for (const std::string& id : ids) {
-    auto found = resolve_jobs(client, id);
+    auto found = patiently(client, [&] { return resolve_jobs(client, id); });
     if (!found) return found.error();
     for (api::Job& job : *found) jobs.push_back(std::move(job));
   }
@@ -71,13 +85,14 @@ Result<std::vector<api::Job>> wait_for_jobs(http::Client& client,
       if (!is_final_state(job.state)) open.insert(job.id);
     }
     if (open.empty()) return jobs;
-    auto status = wait_for_news(client, open, seen->last_event_seq);
+    const std::int64_t after = seen->last_event_seq;
+    const auto status = patiently(client, [&] { return wait_for_news(client, open, after); });
     if (!status) return status.error();
-    seen = client.server_info();
+    seen = patiently(client, [&] { return client.server_info(); });
     if (!seen) return seen.error();
     for (api::Job& job : jobs) {
       if (is_final_state(job.state)) continue;
-      auto fresh = client.job(job.id);
+      auto fresh = patiently(client, [&] { return client.job(job.id); });
       if (!fresh) return fresh.error();
       job = std::move(*fresh);
       if (is_final_state(job.state)) ended(job);

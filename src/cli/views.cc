@@ -59,13 +59,10 @@ std::string contract_text(const api::Job& job) {
 
 std::string ended_text(const api::Job& job) {
   std::string text = reason_words(job.end_cause);
-  if (job.exit_code) {
-    text += (text.empty() ? "" : ", ") + ("exit code " + std::to_string(*job.exit_code));
-  }
-  if (job.signal.value_or(0) > 0) {
-    text += (text.empty() ? "" : ", ") + signal_name(static_cast<int>(*job.signal));
-  }
-  return text;
+  if (!text.empty()) text += ", ";
+  if (job.signal.value_or(0) > 0) return text + signal_name(static_cast<int>(*job.signal));
+  if (job.exit_code) return text + "exit code " + std::to_string(*job.exit_code);
+  return reason_words(job.end_cause);
 }
 
 std::string attempts_table(const Context& context, const OutputOptions& output,

@@ -80,7 +80,8 @@ same() { [ "$1" = "$2" ] || fail "expected '$2', but it is '$1'"; }
 
 # field ID NAME: a scalar of the job's JSON form.
 field() {
-  rota show "$1" -o json | sed -n "s/^  \"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" |
+  rota show "$1" -o json 2>/dev/null |
+    sed -n "s/^  \"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" |
     head -1
 }
 

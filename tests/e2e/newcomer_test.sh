@@ -73,3 +73,29 @@ same "$(field 3 state)" running
 same "$(field 3 attempts)" 1
 expect 0 rota cancel 3
 wait_state 3 cancelled
+expect 0 rota stop
+wait "$DAEMON_PID" || fail "the daemon ended with $?"
+DAEMON_PID=
+
+# A job outlives its daemon; `wait` and `run` sit a restart out.
+start_daemon 2x4xh100
+"$ROTA_BIN" run -G 1 -- sh -c 'sleep 4; echo late; exit 9' >late.out 2>late.err &
+runner=$!
+wait_state 4 running
+stop_daemon
+start_daemon 2x4xh100
+code=0
+wait $runner || code=$?
+same "$code" 9
+same "$(cat late.out)" late
+stop_daemon
+
+# In the background it answers before the command returns.
+expect 0 rota serve --background --simulate 4xh100 --state "$TEST_DIR/second" --port 0
+says "the daemon runs"
+expect 0 rota nodes -o name
+same "$OUT" sim1
+expect 1 rota serve --background --simulate 4xh100 --state "$TEST_DIR/second"
+expect 0 rota stop
+says "has ended"
+expect 5 rota nodes

@@ -21,6 +21,8 @@ namespace rota::cli {
 namespace {
 
 constexpr std::chrono::hours kKeepOutput{7 * 24};
+constexpr int kStreamTries = 20;
+constexpr std::chrono::milliseconds kStreamPause{500};
 
 /// Signals that end `run` go to the job instead. Blocked before any thread starts.
 sigset_t forwarded_signals() {
@@ -86,16 +88,26 @@ class SignalForwarder {
   std::thread thread_;
 };
 
-/// Copies one stream of the job until the job is final. A closed pipe of ours ends the copy.
+/// Copies one stream of the job until the job is final, also across a restart of the daemon. A
+/// closed pipe of ours ends the copy.
 void copy_stream(http::Client& client, const std::string& job, bool error_stream,
                  std::ostream& out) {
   http::FollowLog follow;
   follow.from.error_stream = error_stream;
-  (void)client.follow_log(job, follow, [&](std::string_view data) {
-    out.write(data.data(), static_cast<std::streamsize>(data.size()));
-    out.flush();
-    return out.good() ? http::Follow::kGoOn : http::Follow::kStop;
-  });
+  for (int failures = 0; failures < kStreamTries;) {
+    const auto last = client.follow_log(job, follow, [&](std::string_view data) {
+      out.write(data.data(), static_cast<std::streamsize>(data.size()));
+      out.flush();
+      follow.from.offset += static_cast<std::int64_t>(data.size());
+      failures = 0;
+      return out.good() ? http::Follow::kGoOn : http::Follow::kStop;
+    });
+    const bool lost = !last && (last.error().code == ErrorCode::kUnavailable ||
+                                last.error().code == ErrorCode::kUnknownResult);
+    if (!lost) return;
+    ++failures;
+    std::this_thread::sleep_for(kStreamPause);
+  }
 }
 
 int follow_job(Context& context, http::Client& client, const http::Endpoint& endpoint,
