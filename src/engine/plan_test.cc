@@ -175,7 +175,8 @@ class BothPlans {
   [[nodiscard]] std::int64_t free_on(NodeIndex node, Instant when) const {
     std::int64_t free = gpus_[static_cast<std::size_t>(node)];
     for (const Taken& taken : taken_) {
-      const bool there = taken.node == node && taken.from <= when && (!taken.to || when < *taken.to);
+      const bool there =
+          taken.node == node && taken.from <= when && (!taken.to || when < *taken.to);
       if (there) free -= taken.count;
     }
     return free;

@@ -76,7 +76,10 @@ Status RunningDaemon::open(DaemonOptions options) {
   driver_ = *std::move(driver);
   driver_->set_url(options.url);
   driver_->on_wake([this] { wake(); });
-  backend_->on_facts([this] { wake(); });
+  backend_->on_facts([this] {
+    driver_->due_now();
+    wake();
+  });
   return {};
 }
 

@@ -70,6 +70,7 @@ void Driver::post(Request request) {
     const std::lock_guard lock(inbox_mutex_);
     if (!closed_ && inbox_.size() < kInboxMax) {
       inbox_.push_back(std::move(request));
+      due_now();
       if (wake_) wake_();
       return;
     }
@@ -77,6 +78,12 @@ void Driver::post(Request request) {
   request.fail({.code = ErrorCode::kUnavailable,
                 .message = closed_ ? "the daemon is stopping; try again when it is back"
                                    : "the daemon has too many calls waiting; try again"});
+}
+
+void Driver::due_now() {
+  const Instant now = options_.clock->now();
+  const std::lock_guard lock(pulse_mutex_);
+  pulse_.due = std::min(pulse_.due, now);
 }
 
 void Driver::on_wake(std::function<void()> wake) {

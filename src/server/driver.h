@@ -7,9 +7,9 @@
 // back to what is durable; the driver then refuses changes, says so, and goes on once the disk
 // works again.
 //
-// Threads: the Service calls, on_wake() and pulse() may come from any thread; open(), step(),
-// next_step() and close() belong to one thread, the driver thread. No thread is started here: the
-// daemon and the simulated tests run the same code.
+// Threads: the Service calls, on_wake(), due_now() and pulse() may come from any thread; open(),
+// step(), next_step() and close() belong to one thread, the driver thread. No thread is started
+// here: the daemon and the simulated tests run the same code.
 #pragma once
 
 #include <atomic>
@@ -76,6 +76,8 @@ class Driver final : public Service {
   /// `wake` is called, from any thread, when a turn has something to do. Set once, before calls.
   void on_wake(std::function<void()> wake);
   [[nodiscard]] Pulse pulse() const;
+  /// There is something to do: from now on a missing turn counts as late.
+  void due_now();
   void set_url(const std::string& url);
 
   /// For tests, on the driver thread.

@@ -178,8 +178,8 @@ TEST_F(OrdersTest, WhatTheEngineHasGivenUpIsNoOrderAnyMore) {
   backend_.answer = Error{.code = ErrorCode::kUnknownResult, .message = "lost"};
   orders_.add(start_row());
   send();
-  ASSERT_TRUE(engine_.apply(now_, NodeCommanded{"n1", NodeVerb::kFail, "gone"}).ok());
-  (void)engine_.run_cycle(now_);
+  const AttemptEnded lost{.job = JobId(1), .attempt = 1, .kind = EndKind::kLost};
+  ASSERT_TRUE(engine_.apply(now_, lost).ok());
   backend_.answer = {};
   backend_.known = std::vector<backend::KnownAttempt>{{JobId(1), 1, true, {}, {}}};
   (void)backend_.take();

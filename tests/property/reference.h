@@ -1,6 +1,6 @@
 // A second scheduler, slow and obvious: lists only, everything counted anew for every question. It
-// knows gangs of whole GPUs, one level of queues with weight, quota and limit, order fair (instant),
-// priority and fifo, backfill off, greedy and easy, and packing. No preemption.
+// knows gangs of whole GPUs, one level of queues with weight, quota and limit, order fair
+// (instant), priority and fifo, backfill off, greedy and easy, and packing. No preemption.
 #pragma once
 
 #include <cstdint>

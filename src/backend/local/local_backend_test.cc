@@ -341,7 +341,10 @@ TEST_F(Local, AStopBeforeTheDaemonDiesIsCarriedOutInTime) {
 TEST_F(Local, AnOrderWithoutShimIsBegunByTheNextDaemon) {
   open();
   start(order(1, "echo once >> runs; sleep 0.2"));
+  ASSERT_TRUE(wait_started(1));
+  const std::int64_t shim = backend_->tasks(JobId(1), 1)[0].shim_pid;
   wait_ended(1);
+  ASSERT_TRUE(wait([&] { return !exists(shim); })) << "it lives on after its last word";
   // As if the daemon had died between the order and its shim.
   backend_.reset();
   for (const char* file : {"task0.claimed.json", "task0.running.json", "task0.ended.json"}) {
@@ -350,7 +353,9 @@ TEST_F(Local, AnOrderWithoutShimIsBegunByTheNextDaemon) {
   fs::remove(root_ / "out" / "runs");
   facts_.clear();
   open();
-  EXPECT_EQ(wait_ended(1).exit_code, 0);
+  const AttemptEnded end = wait_ended(1);
+  EXPECT_EQ(end.kind, EndKind::kExited) << end.detail;
+  EXPECT_EQ(end.exit_code, 0);
   EXPECT_EQ(output("runs"), "once\n");
 }
 
