@@ -24,11 +24,10 @@ std::string reason_words(std::string code) {
 std::string state_detail(const Context& context, const api::Job& job) {
   if (is_final_state(job.state)) {
     if (job.state == "done") return "";
+    const bool by_itself = job.end_cause == "exited" || job.end_cause.empty();
+    if (!by_itself && job.end_cause != job.state) return reason_words(job.end_cause);
     if (job.signal.value_or(0) > 0) return signal_name(static_cast<int>(*job.signal));
-    if (job.end_cause == "exited" || job.end_cause.empty()) {
-      return job.exit_code ? "exit " + std::to_string(*job.exit_code) : "";
-    }
-    return reason_words(job.end_cause);
+    return by_itself && job.exit_code ? "exit " + std::to_string(*job.exit_code) : "";
   }
   if (!job.places.empty()) return places_text(job.places);
   if (!job.nodes.empty()) return join(job.nodes, " ");

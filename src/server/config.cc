@@ -209,6 +209,8 @@ std::vector<ClassConfig> product_classes() {
   };
 }
 
+Config::Config() : policy(product_policy()), classes(product_classes()) {}
+
 const ClassConfig* Config::find_class(std::string_view name) const {
   const auto found = std::find_if(classes.begin(), classes.end(),
                                   [&](const ClassConfig& c) { return c.name == name; });

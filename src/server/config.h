@@ -61,12 +61,15 @@ constexpr auto names_of(UserQueues) {
 [[nodiscard]] std::vector<ClassConfig> product_classes();
 
 struct Config {
+  /// The built-in defaults.
+  Config();
+
   std::string origin;                        // the file; empty: built-in defaults
-  Policy policy = product_policy();
+  Policy policy;
   std::vector<QueueSpec> queues;             // parents before children
   std::vector<UserConfig> users;
   std::vector<std::string> admins;           // besides root and the daemon's own account
-  std::vector<ClassConfig> classes = product_classes();
+  std::vector<ClassConfig> classes;
   std::string default_class = "batch";
   UserQueues user_queues = UserQueues::kAuto;
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <regex>
+
 namespace rota::server {
 namespace {
 
@@ -27,6 +30,27 @@ TEST(Config, AnEmptyFileIsTheProductsDefaults) {
   EXPECT_FALSE(config.time_limit_default.has_value());
   ASSERT_NE(config.find_class("debug"), nullptr);
   EXPECT_EQ(config.find_class("nothing"), nullptr);
+}
+
+// Each default of the documented table is written into a file of its own: it changes nothing.
+TEST(Config, TheDocumentedDefaultsOfThePolicyAreTheProducts) {
+  std::ifstream in(std::string(ROTA_SOURCE_DIR) + "/docs/reference/rota-yaml.md");
+  const std::regex row("^\\| (`[a-z_`, ]+`) \\|.*\\| `?([a-z0-9_]+)`? \\|$");
+  const std::regex word("[a-z_]+");
+  std::int64_t keys = 0;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("## ")) inside = line == "## policy";
+    std::smatch match;
+    if (!inside || !std::regex_match(line, match, row)) continue;
+    const std::string names = match[1];
+    for (std::sregex_iterator at(names.begin(), names.end(), word), end; at != end; ++at) {
+      const std::string text = "policy: {" + at->str() + ": " + match[2].str() + "}";
+      EXPECT_EQ(parse(text).policy, product_policy()) << text;
+      ++keys;
+    }
+  }
+  EXPECT_EQ(keys, 18);
 }
 
 TEST(Config, ReadsEverySection) {

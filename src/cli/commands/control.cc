@@ -1,5 +1,7 @@
 // cancel, hold, release, requeue, update, redo.
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
@@ -15,16 +17,38 @@ namespace {
 
 struct Verb {
   const char* name;  // on the wire
-  const char* done;  // in the answer: "job 7: cancel asked"
+  const char* done;  // in the answer: "job 7 is on hold"
+  const char* all_done;  // of several: "128 jobs of array 1 are on hold"
 };
 
-std::string verb_answer(const Verb& verb, const api::Job& job) {
-  return "job " + job.id + " " + verb.done + " (" + job.state + ")\n";
+/// One line for a job; one for an array: "128 jobs of array 1 are on hold (80 running, 48 held)".
+std::string verb_answer(const Verb& verb, const std::string& id,
+                        const std::vector<api::Job>& jobs) {
+  if (jobs.size() == 1) {
+    return "job " + jobs.front().id + " " + verb.done + " (" + jobs.front().state + ")\n";
+  }
+  std::vector<std::pair<std::string, std::size_t>> counts;
+  for (const api::Job& job : jobs) {
+    const auto known = std::find_if(counts.begin(), counts.end(),
+                                    [&](const auto& count) { return count.first == job.state; });
+    if (known == counts.end()) {
+      counts.emplace_back(job.state, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::string states;
+  for (const auto& [state, count] : counts) {
+    states += (states.empty() ? "" : ", ") + std::to_string(count) + " " + state;
+  }
+  return std::to_string(jobs.size()) + " jobs of array " + id + " " + verb.all_done +
+         (states.empty() ? "" : " (" + states + ")") + "\n";
 }
 
 int command_jobs(Context& context, http::Client& client, const Common& common, const Verb& verb,
                  const std::vector<std::string>& ids) {
   int code = kExitOk;
+  const bool sentences = *common.output.format() == Format::kTable;
   std::vector<api::Job> changed;
   for (const std::string& id : ids) {
     auto page = client.command(id, verb.name);
@@ -34,13 +58,10 @@ int command_jobs(Context& context, http::Client& client, const Common& common, c
       if (failed == kExitUnreachable) break;
       continue;
     }
+    if (sentences) context.out << verb_answer(verb, id, page->jobs);
     for (api::Job& job : page->jobs) changed.push_back(std::move(job));
   }
-  if (*common.output.format() != Format::kTable) {
-    print_list(context, common.output, changed, job_view(context));
-    return code;
-  }
-  for (const api::Job& job : changed) context.out << verb_answer(verb, job);
+  if (!sentences) print_list(context, common.output, changed, job_view(context));
   return code;
 }
 
@@ -123,16 +144,16 @@ int update_jobs(Context& context, const Common& common, const UpdateOptions& opt
 }  // namespace
 
 Runner declare_cancel(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"cancel", "is being cancelled"});
+  return declare_verb(app, context, {"cancel", "is being cancelled", "are being cancelled"});
 }
 Runner declare_hold(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"hold", "is on hold"});
+  return declare_verb(app, context, {"hold", "is on hold", "are on hold"});
 }
 Runner declare_release(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"release", "is released"});
+  return declare_verb(app, context, {"release", "is released", "are released"});
 }
 Runner declare_requeue(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"requeue", "is requeued"});
+  return declare_verb(app, context, {"requeue", "is requeued", "are requeued"});
 }
 
 Runner declare_update(CLI::App& app, Context& context) {
