@@ -98,6 +98,7 @@ struct Spooler {
   std::function<bool()> start;
   std::function<bool(std::int64_t count, const Words& job)> submit;
   std::function<void()> stop;
+  std::int64_t jobs_max = 1'000'000;  // that it can hold in its queue
 };
 
 Spooler rota(const std::string& program, const std::string& folder) {
@@ -128,7 +129,9 @@ Spooler task_spooler(const std::string& folder) {
             }
             return true;
           },
-          [] { run({"tsp", "-K"}); }};
+          [] { run({"tsp", "-K"}); },
+          // Each waiting job is a process connected to its server, which takes about 1,000.
+          900};
 }
 
 // ---- measuring ----
@@ -197,8 +200,9 @@ Json spread_of(const std::vector<double>& sorted) {
           {"p50", at(50)}, {"p90", at(90)}, {"p99", at(99)}, {"max", sorted.back()}};
 }
 
-Json measure(const std::string& name, const Spooler& spooler, std::int64_t jobs,
+Json measure(const std::string& name, const Spooler& spooler, std::int64_t wanted,
              const std::string& self, const std::string& folder) {
+  const std::int64_t jobs = std::min(wanted, spooler.jobs_max);
   const std::string log = folder + "/" + name + "-" + std::to_string(jobs) + ".log";
   const std::string gate = log + ".go";
   if (!spooler.submit(kGpus, {self, "--job", log, gate})) give_up(name + ": submit failed");
@@ -239,7 +243,12 @@ Options read_options(int argc, char** argv, const std::string& self) {
     const std::string_view word = argv[i];
     if (word.starts_with("--rota=")) options.rota = word.substr(7);
     if (word.starts_with("--benchmark_out=")) options.out = word.substr(16);
-    if (!word.starts_with("--jobs=")) continue;
+    // Others that the benchmark library knows are for the programs beside this one.
+    if (word.starts_with("--rota=") || word.starts_with("--benchmark_")) continue;
+    if (!word.starts_with("--jobs=")) {
+      give_up("unknown option '" + std::string(word) +
+              "'; it takes --rota=PROGRAM --jobs=20,1000 --benchmark_out=FILE");
+    }
     options.jobs.clear();
     std::istringstream list{std::string(word.substr(7))};
     for (std::string part; std::getline(list, part, ',');) {
