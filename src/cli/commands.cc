@@ -110,6 +110,16 @@ constexpr Command kReplay{
     "rota replay philly.csv --on flat:512 --order fifo,shortest --backfill off,easy\n"
     "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
 
+constexpr Command kStudy{
+    "study", kOffline, "experiments on lists of nodes and tasks", "packing [OPTION...]",
+    "packing: how much of a cluster each placement policy can use, over many seeds. The lists are\n"
+    "CSV in the form of Alibaba's openb cluster: sn, cpu_milli, memory_mib, gpu, model; and name,\n"
+    "cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.",
+    "rota study packing --nodes nodes.csv --tasks tasks.csv --load 1.0,1.3 --seeds 42-51 \\\n"
+    "    --placement pack,least_fragmentation\n"
+    "rota study packing --nodes nodes.csv --tasks tasks.csv --load 0.95 --departures 60000",
+    false, declare_study};
+
 constexpr Command kCompletion{"completion", kOther, "completion script for a shell",
                               "bash|zsh|fish", "",
                               "source <(rota completion bash)\n"
@@ -122,7 +132,7 @@ constexpr Command kAll[] = {
     kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
     kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
     kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
-    kDemo,   kSim,    kReplay,  kCompletion, kVersionCommand,
+    kDemo,   kSim,    kReplay,  kStudy,  kCompletion, kVersionCommand,
 };
 
 }  // namespace

@@ -143,6 +143,12 @@ struct Core {
   void set_gate(JobRec& job, Gate gate, bool closed);
   void refresh_infeasible(JobRec& job);
   bool could_ever_run(const JobRec& job);
+  /// How a dependency stands; dead: it can no longer be met.
+  struct Standing {
+    bool met = false;
+    bool dead = false;
+  };
+  [[nodiscard]] Standing standing_of(const Dependency& dependency) const;
   void refresh_dependencies(JobRec& job);
   void wake_dependents(const JobRec& job);
   void make_claim(JobRec& job, Claim claim);

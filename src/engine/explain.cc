@@ -128,6 +128,18 @@ std::optional<Instant> Core::estimate(JobId id) {
 
 namespace {
 
+Reason never_met(const Core& core, const JobRec& job) {
+  Reason reason = reason_of(ReasonCode::kDependencyNever);
+  reason.waiting_helps = false;
+  for (const Dependency& d : job.spec.dependencies) {
+    if (!core.standing_of(d).dead) continue;
+    reason.by_job = d.job;
+    if (d.group.valid()) reason.by = "array " + std::to_string(d.group.value());
+    break;
+  }
+  return reason;
+}
+
 void explain_gates(const Core& core, const JobRec& job, Verdict& verdict) {
   if ((job.gates & kGateHeld) != 0) {
     verdict.reasons.push_back(reason_of(ReasonCode::kHeld));
@@ -138,8 +150,7 @@ void explain_gates(const Core& core, const JobRec& job, Verdict& verdict) {
     verdict.reasons.back().until = job.spec.begin;
   }
   if ((job.gates & kGateNever) != 0) {
-    verdict.reasons.push_back(reason_of(ReasonCode::kDependencyNever));
-    verdict.reasons.back().waiting_helps = false;
+    verdict.reasons.push_back(never_met(core, job));
   }
   if ((job.gates & kGateDependency) == 0) return;
   verdict.reasons.push_back(reason_of(ReasonCode::kDependency));
@@ -159,6 +170,7 @@ void explain_limits(const Core& core, const JobRec& job, Verdict& verdict) {
     reason.resource = ReasonResource::kGpu;
     reason.limit = limit;
     reason.by = by;
+    reason.waiting_helps = need <= limit;
     numbers(reason, need, std::max<std::int64_t>(0, limit - held));
     verdict.reasons.push_back(std::move(reason));
   };
@@ -180,6 +192,56 @@ void explain_limits(const Core& core, const JobRec& job, Verdict& verdict) {
     const UserRec& user = state.users[job.user];
     add(ReasonCode::kUserLimit, user.spec.limit->value(), user.held, user.spec.name);
   }
+}
+
+/// When those who run now will have left so much of the job's limits as it needs; none: unknown, or
+/// others wait for the same room before it.
+std::optional<Instant> limits_open(const Core& core, const JobRec& job) {
+  const auto group = core.state.groups.find(job.spec.group);
+  const bool throttled = group != core.state.groups.end() && group->second.throttle.has_value();
+  if (core.waiting.ahead(job) > 0) return std::nullopt;
+  std::vector<std::pair<Instant, const JobRec*>> ends;
+  for (const JobId id : core.active) {
+    const JobRec& other = *core.state.jobs.find(id);
+    if (const auto at = core.leaves(other)) ends.emplace_back(*at, &other);
+  }
+  std::sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, a.second->id) < std::pair(b.first, b.second->id);
+  });
+  const std::int64_t need = job.task_milli * job.tasks_min();
+  Instant open = core.state.now;
+  const auto wait_for = [&](std::int64_t over, auto&& counts) {
+    for (const auto& [at, other] : ends) {
+      if (over <= 0) break;
+      over -= counts(*other);
+      open = std::max(open, at);
+    }
+    return over <= 0;
+  };
+  if (throttled && !wait_for(group->second.active + 1 - *group->second.throttle,
+                             [&](const JobRec& other) {
+                               return other.spec.group == job.spec.group ? 1 : 0;
+                             })) {
+    return std::nullopt;
+  }
+  for (QueueIndex q = job.queue; q > 0; q = core.state.queues[q].parent) {
+    const QueueRec& queue = core.state.queues[q];
+    if (!queue.spec.limit) continue;
+    const bool opens = wait_for(queue.held_all + need - queue.spec.limit->value(),
+                                [&](const JobRec& other) {
+                                  return core.owners.contains(q, other.queue)
+                                             ? milli_of(other.held)
+                                             : 0;
+                                });
+    if (!opens) return std::nullopt;
+  }
+  if (job.user == kNone || !core.state.users[job.user].spec.limit) return open;
+  const UserRec& user = core.state.users[job.user];
+  const bool opens = wait_for(user.held + need - user.spec.limit->value(),
+                              [&](const JobRec& other) {
+                                return other.user == job.user ? milli_of(other.held) : 0;
+                              });
+  return opens ? std::optional(open) : std::nullopt;
 }
 
 /// The first contract end at which the claim would go through; none: never as things are.
@@ -275,7 +337,7 @@ Result<Verdict> Core::explain(JobId id) {
   verdict.end_cause = job.end_cause;
   if (job.final()) {
     if (job.end_cause == "dependency_never") {
-      verdict.reasons.push_back(reason_of(ReasonCode::kDependencyNever));
+      verdict.reasons.push_back(never_met(*this, job));
     } else if (job.end_cause == "infeasible") {
       explain_infeasible(*this, job, verdict);
     }
@@ -312,7 +374,12 @@ Result<Verdict> Core::explain(JobId id) {
     explain_order(*this, job, verdict);
   }
   verdict.ahead = waiting.ahead(job);
-  verdict.estimate = estimate(id);
+  if (!limited) {
+    verdict.estimate = estimate(id);
+  } else if (const auto room = limits_open(*this, job)) {
+    const auto place = estimate(id);
+    if (place) verdict.estimate = std::max(*place, *room);
+  }
   return verdict;
 }
 

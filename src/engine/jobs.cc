@@ -77,44 +77,40 @@ void Core::set_gate(JobRec& job, Gate gate, bool closed) {
   }
 }
 
+Core::Standing Core::standing_of(const Dependency& d) const {
+  if (d.group.valid()) {
+    const auto found = state.groups.find(d.group);
+    if (found == state.groups.end()) return {true, false};  // forgotten: it was met long ago
+    const GroupRec& group = found->second;
+    switch (d.kind) {
+      case DependencyKind::kAfter:
+        return {group.started == group.size, group.never_started > 0};
+      case DependencyKind::kAfterOk:
+        return {group.done == group.size, group.ended > group.done};
+      case DependencyKind::kAfterAny: return {group.ended == group.size, false};
+    }
+  }
+  const JobRec* on = state.jobs.find(d.job);
+  if (on == nullptr) return {true, false};
+  switch (d.kind) {
+    case DependencyKind::kAfter:
+      return {on->first_started.has_value(), on->final() && !on->first_started};
+    case DependencyKind::kAfterOk: {
+      const bool done = on->final() && on->final_state == JobState::kDone;
+      return {done, on->final() && !done};
+    }
+    case DependencyKind::kAfterAny: return {on->final(), false};
+  }
+  return {};
+}
+
 void Core::refresh_dependencies(JobRec& job) {
   bool waits = false;
   bool never = false;
   for (const Dependency& d : job.spec.dependencies) {
-    bool met = false;
-    bool dead = false;
-    if (d.group.valid()) {
-      const auto found = state.groups.find(d.group);
-      if (found == state.groups.end()) continue;  // forgotten: it was met long ago
-      const GroupRec& group = found->second;
-      switch (d.kind) {
-        case DependencyKind::kAfter:
-          met = group.started == group.size;
-          dead = group.never_started > 0;
-          break;
-        case DependencyKind::kAfterOk:
-          met = group.done == group.size;
-          dead = group.ended > group.done;
-          break;
-        case DependencyKind::kAfterAny: met = group.ended == group.size; break;
-      }
-    } else {
-      const JobRec* on = state.jobs.find(d.job);
-      if (on == nullptr) continue;
-      switch (d.kind) {
-        case DependencyKind::kAfter:
-          met = on->first_started.has_value();
-          dead = on->final() && !met;
-          break;
-        case DependencyKind::kAfterOk:
-          met = on->final() && on->final_state == JobState::kDone;
-          dead = on->final() && !met;
-          break;
-        case DependencyKind::kAfterAny: met = on->final(); break;
-      }
-    }
-    waits = waits || !met;
-    never = never || dead;
+    const Standing standing = standing_of(d);
+    waits = waits || !standing.met;
+    never = never || standing.dead;
   }
   if (never && state.policy.dependency_never == DependencyNever::kCancel) {
     finish(job, JobState::kCancelled, "dependency_never");

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "base/text.h"
 #include "engine/explain.h"
 #include "engine/mig.h"
 
@@ -44,6 +45,11 @@ class Counter {
   }
 
   std::vector<Shortage> count();
+  /// A single task must fit into one place, however much there is in all.
+  std::optional<Shortage> count_in_one_place() {
+    auto found = within_nodes();
+    return found ? found : within_devices();
+  }
 
  private:
   [[nodiscard]] Amounts needs() const;
@@ -343,8 +349,7 @@ void explain_outages(Core& core, const JobRec& job, Verdict& verdict) {
       continue;
     }
     if (node.drain || node.quarantine) {
-      name(drained.detail, "node " + node.spec.name + (node.drain ? " is drained"
-                                                                  : " is quarantined"));
+      name(drained.detail, "node " + node.spec.name + " is " + std::string(name_of(node.state())));
       continue;
     }
     for (std::size_t d = 0; d < node.devices.size(); ++d) {
@@ -373,7 +378,7 @@ void explain_outages(Core& core, const JobRec& job, Verdict& verdict) {
 void explain_shortage(Core& core, const JobRec& job, Verdict& verdict) {
   std::vector<NodeIndex> nodes = allowed_nodes(core, job);
   std::erase_if(nodes, [&](NodeIndex n) { return !core.ledger.node(n).open; });
-  Counter counter(core, core.ledger, job, std::move(nodes));
+  Counter counter(core, core.ledger, job, nodes);
   const std::int64_t freeable = core.freeable_for(job);
   for (const Shortage& s : counter.count()) {
     Reason reason =
@@ -385,17 +390,78 @@ void explain_shortage(Core& core, const JobRec& job, Verdict& verdict) {
     reason.preemption_helps = freeable > 0;
     verdict.reasons.push_back(std::move(reason));
   }
+  const std::size_t outages = verdict.reasons.size();
   explain_outages(core, job, verdict);
+  if (verdict.reasons.size() == outages) return;
+  // What is out of use may be missed even when all others have left.
+  Counter idle(core, core.empty, job, std::move(nodes));
+  const std::vector<Shortage> never = idle.count();
+  for (std::size_t i = 0; i < outages; ++i) {
+    Reason& reason = verdict.reasons[i];
+    if (reason.code != ReasonCode::kInsufficientFree) continue;
+    const bool lacks = std::any_of(never.begin(), never.end(), [&](const Shortage& s) {
+      return !s.best && s.resource == reason.resource;
+    });
+    if (lacks) reason.waiting_helps = false;
+  }
 }
+
+namespace {
+
+/// A rule of the job that nothing here meets; empty: none.
+std::string unmet_rule(const Core& core, const JobRec& job) {
+  const auto& nodes = core.state.nodes;
+  const auto any_node = [&](auto&& meets) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const NodeRec& n) { return meets(n.spec); });
+  };
+  for (const std::string& name : job.shape.on) {
+    const bool known = any_node([&](const NodeSpec& spec) {
+      return spec.name == name || spec.pool == name;
+    });
+    if (!known) return "no node or pool is called " + name;
+  }
+  for (const auto& [key, value] : job.shape.labels) {
+    const bool known = any_node([&](const NodeSpec& spec) {
+      const auto label = spec.labels.find(key);
+      return label != spec.labels.end() && label->second == value;
+    });
+    if (!known) return "no node has the label " + key + "=" + value;
+  }
+  const auto& models = core.topology.models();
+  const auto known_model = [&](const std::string& model) {
+    return std::find(models.begin(), models.end(), model) != models.end();
+  };
+  const auto& wanted = job.shape.models;
+  if (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), known_model)) {
+    return "no GPU here is of model " + join(wanted, " or ") +
+           (models.empty() ? "" : "; there is " + join(models, ", "));
+  }
+  const bool mig = !job.shape.task.mig.empty();
+  if (mig && !any_node([](const NodeSpec& spec) { return spec.mig; })) {
+    return "no GPU here is cut into MIG instances";
+  }
+  const bool slots = job.shape.task.slots > 0;
+  if (slots && !any_node([](const NodeSpec& spec) { return spec.slots > 0; })) {
+    return "no GPU here is shared by time slices";
+  }
+  return "";
+}
+
+}  // namespace
 
 void explain_infeasible(Core& core, const JobRec& job, Verdict& verdict) {
   Counter counter(core, core.empty, job, allowed_nodes(core, job));
-  const std::vector<Shortage> found = counter.count();
+  std::vector<Shortage> found = counter.count();
+  if (found.front().within == ReasonScope::kNone) {
+    const auto one = counter.count_in_one_place();
+    if (one) found.front() = *one;
+  }
   const Shortage& s = found.front();
   const std::int64_t most = s.best.value_or(s.free);
   Reason reason = reason_from(s, ReasonCode::kInfeasible, most);
   reason.free = most;
   reason.waiting_helps = false;
+  reason.detail = unmet_rule(core, job);
   verdict.reasons.push_back(std::move(reason));
 }
 

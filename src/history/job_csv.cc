@@ -40,12 +40,6 @@ std::optional<std::int64_t> digits(std::string_view text, std::size_t at, std::s
   return value;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 std::optional<std::int64_t> parse_civil_seconds(std::string_view text) {
@@ -63,113 +57,52 @@ std::optional<std::int64_t> parse_civil_seconds(std::string_view text) {
 }
 
 JobCsvReader::JobCsvReader(std::istream& input, std::string file, TimeUnit unit)
-    : input_(input), file_(std::move(file)), unit_(unit) {}
-
-Error JobCsvReader::error_at(int column, std::string message) const {
-  return {ErrorCode::kInvalidArgument, std::move(message),
-          file_ + ":" + std::to_string(line_) + ":" + std::to_string(column)};
-}
-
-bool JobCsvReader::read_line(std::string& line) {
-  while (std::getline(input_, line)) {
-    ++line_;
-    bytes_read_ += static_cast<std::int64_t>(line.size()) + 1;
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
-    if (!trimmed(line).empty() && line.front() != '#') return true;
-  }
-  return false;
-}
-
-Result<std::vector<JobCsvReader::Field>> JobCsvReader::split_line(std::string_view line) const {
-  std::vector<Field> fields;
-  std::size_t at = 0;
-  while (true) {
-    Field field;
-    field.column = static_cast<int>(at) + 1;
-    if (at < line.size() && line[at] == '"') {
-      for (++at;; ++at) {
-        if (at >= line.size()) return error_at(field.column, "the double quote is never closed");
-        if (line[at] != '"') {
-          field.text += line[at];
-        } else if (at + 1 < line.size() && line[at + 1] == '"') {
-          field.text += line[at++];
-        } else {
-          break;
-        }
-      }
-      ++at;
-      if (at < line.size() && line[at] != ',') {
-        return error_at(static_cast<int>(at) + 1, "expected a comma after the closing quote");
-      }
-    } else {
-      const std::size_t end = std::min(line.find(',', at), line.size());
-      field.text = trimmed(line.substr(at, end - at));
-      at = end;
-    }
-    fields.push_back(std::move(field));
-    if (at >= line.size()) return fields;
-    ++at;
-  }
-}
+    : lines_(input, std::move(file)), unit_(unit) {}
 
 Status JobCsvReader::read_header() {
-  std::string line;
-  if (!read_line(line)) return error_at(1, "the file is empty; its first line names the columns");
-  const auto fields = split_line(line);
+  const auto fields = lines_.next();
   if (!fields) return fields.error();
-  columns_ = fields->size();
   for (int role = 0; role < kRoles; ++role) {
-    for (std::size_t i = 0; i < fields->size() && column_of_[role] < 0; ++i) {
-      const auto& names = kColumnNames[static_cast<std::size_t>(role)];
-      const std::string& text = (*fields)[i].text;
-      if (!text.empty() && std::find(names.begin(), names.end(), text) != names.end()) {
-        column_of_[role] = static_cast<int>(i);
-      }
-    }
-    if (column_of_[role] >= 0 || role == static_cast<int>(Role::kTeam)) continue;
     const auto at = static_cast<std::size_t>(role);
-    return error_at(1, "no column for the " + std::string(kRoleWords[at]) + "; expected '" +
-                           std::string(kColumnNames[at][0]) + "', '" +
-                           std::string(kColumnNames[at][1]) + "' or '" +
-                           std::string(kColumnNames[at][2]) + "' in the first line");
+    column_of_[role] = column_of(*fields, {kColumnNames[at].begin(), kColumnNames[at].end()});
+    if (column_of_[role] >= 0 || role == static_cast<int>(Role::kTeam)) continue;
+    return lines_.error_at(1, "no column for the " + std::string(kRoleWords[at]) +
+                                  "; expected '" + std::string(kColumnNames[at][0]) + "', '" +
+                                  std::string(kColumnNames[at][1]) + "' or '" +
+                                  std::string(kColumnNames[at][2]) + "' in the first line");
   }
   return {};
 }
 
-Result<std::int64_t> JobCsvReader::time_of(const Field& field, std::string_view what) const {
+Result<std::int64_t> JobCsvReader::time_of(const CsvField& field, std::string_view what) const {
   if (const auto civil = parse_civil_seconds(field.text)) return *civil * 1'000'000'000;
   const bool millis = unit_ == TimeUnit::kMilliseconds;
   const auto scaled = parse_fixed(field.text, millis ? 6 : 9);
   if (!scaled || *scaled < 0 || *scaled / 1'000'000'000 > kSecondsMax) {
-    return error_at(field.column, std::string(what) + " '" + field.text +
+    return lines_.error_at(field.column, std::string(what) + " '" + field.text +
                                       "' is no time; expected `2017-10-09 07:01:55` or a " +
                                       "number of " + (millis ? "milliseconds" : "seconds"));
   }
   return *scaled;
 }
 
-Result<HistoryJob> JobCsvReader::job_of(const std::vector<Field>& fields) const {
-  if (fields.size() != columns_) {
-    return error_at(1, "the line has " + std::to_string(fields.size()) + " fields; the first line" +
-                           " names " + std::to_string(columns_));
-  }
-  const auto field = [&](Role role) -> const Field& {
+Result<HistoryJob> JobCsvReader::job_of(const std::vector<CsvField>& fields) const {
+  const auto field = [&](Role role) -> const CsvField& {
     return fields[static_cast<std::size_t>(column_of_[static_cast<int>(role)])];
   };
   HistoryJob job;
   const auto submitted = time_of(field(Role::kSubmitted), "the submit time");
   if (!submitted) return submitted.error();
-  const Field& runtime_field = field(Role::kRuntime);
+  const CsvField& runtime_field = field(Role::kRuntime);
   const auto runtime = time_of(runtime_field, "the run time");
   if (!runtime) return runtime.error();
   if (parse_civil_seconds(runtime_field.text)) {
-    return error_at(runtime_field.column, "the run time must be a number, not a date");
+    return lines_.error_at(runtime_field.column, "the run time must be a number, not a date");
   }
-  const Field& gpus_field = field(Role::kGpus);
+  const CsvField& gpus_field = field(Role::kGpus);
   const auto gpus = parse_int(gpus_field.text);
   if (!gpus || *gpus < 0 || *gpus > kGpusMax) {
-    return error_at(gpus_field.column, "'" + gpus_field.text + "' is no number of GPUs; expected " +
+    return lines_.error_at(gpus_field.column, "'" + gpus_field.text + "' is no number of GPUs; expected " +
                                            "a whole number from 0 to 1000000");
   }
   job.row = row_;
@@ -189,10 +122,9 @@ Result<std::optional<HistoryJob>> JobCsvReader::next() {
     }
     header_read_ = true;
   }
-  std::string line;
-  if (!read_line(line)) return std::optional<HistoryJob>();
+  const auto fields = lines_.next();
+  if (fields && fields->empty()) return std::optional<HistoryJob>();
   ++row_;
-  const auto fields = split_line(line);
   auto job = fields ? job_of(*fields) : Result<HistoryJob>(fields.error());
   if (!job) {
     failed_ = true;

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "history/csv_lines.h"
 
 namespace rota::history {
 
@@ -40,33 +41,22 @@ class JobCsvReader {
   /// The next job; absent at the end of the file. After an error the reader is at its end.
   [[nodiscard]] Result<std::optional<HistoryJob>> next();
   /// Bytes read so far, for progress.
-  [[nodiscard]] std::int64_t bytes_read() const { return bytes_read_; }
+  [[nodiscard]] std::int64_t bytes_read() const { return lines_.bytes_read(); }
 
  private:
-  struct Field {
-    std::string text;
-    int column = 1;
-  };
   enum class Role { kSubmitted, kRuntime, kGpus, kTeam };
   static constexpr int kRoles = 4;
 
-  [[nodiscard]] bool read_line(std::string& line);
-  [[nodiscard]] Result<std::vector<Field>> split_line(std::string_view line) const;
   [[nodiscard]] Status read_header();
-  [[nodiscard]] Result<HistoryJob> job_of(const std::vector<Field>& fields) const;
-  [[nodiscard]] Result<std::int64_t> time_of(const Field& field, std::string_view what) const;
-  [[nodiscard]] Error error_at(int column, std::string message) const;
+  [[nodiscard]] Result<HistoryJob> job_of(const std::vector<CsvField>& fields) const;
+  [[nodiscard]] Result<std::int64_t> time_of(const CsvField& field, std::string_view what) const;
 
-  std::istream& input_;
-  std::string file_;
+  CsvLines lines_;
   TimeUnit unit_;
-  std::int64_t line_ = 0;
   std::int64_t row_ = 0;
-  std::int64_t bytes_read_ = 0;
   bool header_read_ = false;
   bool failed_ = false;
   int column_of_[kRoles] = {-1, -1, -1, -1};  // by Role
-  std::size_t columns_ = 0;
 };
 
 /// All jobs of the file by submit time, ties by row.

@@ -78,6 +78,7 @@ std::string fragmented(const Reason& reason) {
 }
 
 std::string infeasible(const Reason& reason) {
+  if (!reason.detail.empty()) return "can never start here: " + reason.detail;
   const Amounts amounts(reason);
   std::string text = "can never start here: it needs " + amounts.full(reason.need);
   if (reason.within != ReasonScope::kNone) text += " " + scope_words(reason.within);
@@ -91,6 +92,10 @@ std::string over_limit(const Reason& reason, const std::string& whose) {
   const Amounts amounts(reason);
   std::string text = whose;
   if (reason.limit) text += " of " + amounts.full(reason.limit);
+  if (!reason.waiting_helps) {
+    return text + " is less than the " + amounts.bare(reason.need) + " it needs: it can never start " +
+           "under it";
+  }
   text += reason.free.value_or(0) == 0
               ? " is used up"
               : " leaves " + amounts.bare(reason.free) + ", and it needs " +
@@ -153,7 +158,7 @@ std::string reason_sentence(const Reason& reason, const Wording& wording) {
   switch (reason.code) {
     case ReasonCode::kInsufficientFree: return with_detail(insufficient(reason), reason);
     case ReasonCode::kFragmented: return with_detail(fragmented(reason), reason);
-    case ReasonCode::kInfeasible: return with_detail(infeasible(reason), reason);
+    case ReasonCode::kInfeasible: return infeasible(reason);
     case ReasonCode::kQuotaInUse: return quota_in_use(reason, wording);
     case ReasonCode::kQueueLimit:
       return over_limit(reason, "the limit of queue " + holder(reason, wording, "its own"));
@@ -287,7 +292,7 @@ std::string help_of(const Reason& reason, const Wording& wording) {
   const Amounts amounts(reason);
   switch (reason.code) {
     case ReasonCode::kInsufficientFree:
-      return reason.missing ? "starts if " + amounts.full(reason.missing) + " more free up" : "";
+      return reason.missing && reason.waiting_helps ? "starts if " + amounts.full(reason.missing) + " more free up" : "";
     case ReasonCode::kFragmented:
       return reason.missing ? "starts if " + amounts.full(reason.missing) + " more free up " +
                                   scope_words(reason.within)
@@ -302,11 +307,16 @@ std::string help_of(const Reason& reason, const Wording& wording) {
                           : "";
     case ReasonCode::kQueueLimit:
     case ReasonCode::kUserLimit:
+      if (!reason.waiting_helps) {
+        return "could start if the limit were raised, or if it asked for at most " +
+               amounts.full(reason.limit);
+      }
       return reason.missing ? "starts if " + amounts.full(reason.missing) +
                                   " less are used under that limit, or the limit is raised"
                             : "";
     case ReasonCode::kHeld: return "starts after a release";
     case ReasonCode::kNoTimeLimit: return "could start sooner with a time limit";
+    case ReasonCode::kDrained: return "could start if those nodes were taken back into use";
     case ReasonCode::kForeignUse: return "starts if the process from outside ends";
     default: return "";
   }

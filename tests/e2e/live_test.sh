@@ -102,7 +102,7 @@ queues: {busy: {}, calm: {quota: 1}}
 YAML
 echo '{count: 1, model: h100}' >"$TEST_DIR/devices.yaml"
 with_devices causes
-again='echo attempt $ROTA_ATTEMPT cause $ROTA_PREVIOUS_CAUSE; sleep 30'
+again='echo attempt $ROTA_ATTEMPT cause $ROTA_RESTART_REASON; sleep 30'
 expect 0 rota submit --queue busy --time 4s --signal USR1@4 --requeue -- sh -c "$again"
 wait_state 1 running
 expect 0 rota submit --queue calm --time 5s -- sleep 1

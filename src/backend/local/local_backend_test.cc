@@ -290,6 +290,33 @@ TEST_F(Local, AWarningDoesNotKillWhoIsNotListening) {
   EXPECT_EQ(end.exit_code, 0);
 }
 
+// A shell that starts programs blocks all signals for moments; it does not listen.
+TEST_F(Local, AWarningDoesNotKillAShellThatStartsPrograms) {
+  open();
+  for (std::uint64_t id = 1; id <= 8; ++id) {
+    StartOrder job = order(id, "");
+    job.launch.argv = {"/bin/sh", "-c",
+                       "i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i+1)); done; exit 0"};
+    job.time_limit = Duration::seconds(60);
+    job.launch.warn_signal = SIGUSR1;
+    job.launch.warn_before = Duration::seconds(60);
+    start(job);
+  }
+  for (std::uint64_t id = 1; id <= 8; ++id) EXPECT_EQ(wait_ended(id).signal, 0) << id;
+}
+
+TEST_F(Local, AWarningReachesWhoBlocksTheSignalToWaitForIt) {
+  open();
+  StartOrder job = order(1, "");
+  job.launch.argv = {"/usr/bin/env", "--block-signal=USR1", "/bin/bash", "-c",
+                     "sleep 1.5; grep -q 'ShdPnd:.*2..$' /proc/$$/status"};
+  job.time_limit = Duration::seconds(60);
+  job.launch.warn_signal = SIGUSR1;
+  job.launch.warn_before = Duration::seconds(60);
+  start(job);
+  EXPECT_EQ(wait_ended(1).exit_code, 0) << "the signal is not pending";
+}
+
 TEST_F(Local, TheEndIsToldAtOnce) {
   open();
   std::vector<std::int64_t> delays;

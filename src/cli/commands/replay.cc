@@ -8,6 +8,7 @@
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
+#include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/time_text.h"
 #include "cli/usage.h"
@@ -32,26 +33,6 @@ struct ReplayRun {
   sim::ReplayResult result;
   double seconds = 0;
 };
-
-/// The values of a comma-separated list of enumeration names.
-template <class E>
-Result<std::vector<E>> enum_list(const std::string& option, const std::string& text) {
-  std::vector<E> values;
-  for (const std::string_view word : split(text, ',')) {
-    const auto value = enum_from<E>(word);
-    if (value) {
-      values.push_back(*value);
-      continue;
-    }
-    const auto names = names_of(E{});
-    std::vector<std::string> known(names.begin(), names.end());
-    const std::string_view near = nearest_word(word, known);
-    return usage_error(option + ": unknown word '" + std::string(word) + "'; expected " +
-               join(known, ", ") +
-               (near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)"));
-  }
-  return values;
-}
 
 Result<std::vector<NodeSpec>> nodes_of_file(const std::string& file) {
   std::ifstream input(file, std::ios::binary);
@@ -115,30 +96,6 @@ Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
   return jobs;
 }
 
-/// Draws one line on a terminal, again and again.
-class Progress {
- public:
-  Progress(Context& context, std::string label, std::size_t jobs)
-      : context_(context), label_(std::move(label)), jobs_(jobs) {}
-  ~Progress() {
-    if (context_.err_is_terminal) context_.err << "\r\033[K" << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::int64_t finished) {
-    if (!context_.err_is_terminal) return;
-    const auto whole = static_cast<std::int64_t>(jobs_);
-    context_.err << "\r" << label_ << " [" << report::bar(finished, whole, 30) << "] "
-                 << finished * 100 / whole << "%" << std::flush;
-  }
-
- private:
-  Context& context_;
-  std::string label_;
-  std::size_t jobs_;
-};
-
 std::string policy_name(const sim::ReplayPolicy& policy) {
   return std::string(name_of(policy.order)) + ", backfill " +
          std::string(name_of(policy.backfill));
@@ -146,10 +103,11 @@ std::string policy_name(const sim::ReplayPolicy& policy) {
 
 Result<ReplayRun> run_one(Context& context, const std::vector<NodeSpec>& nodes,
                           const std::vector<sim::ReplayJob>& jobs, sim::ReplayPolicy policy) {
-  Progress progress(context, policy_name(policy), jobs.size());
+  Progress progress(context, policy_name(policy));
+  const auto whole = static_cast<std::int64_t>(jobs.size());
   const auto begin = std::chrono::steady_clock::now();
   auto result = sim::replay(nodes, jobs, policy,
-                            [&](std::int64_t finished) { progress.show(finished); });
+                            [&](std::int64_t finished) { progress.show(finished, whole); });
   if (!result) return result.error();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   return ReplayRun{policy, *result, took.count()};
@@ -187,15 +145,6 @@ api::Json run_json(const ReplayRun& run) {
   json["cycles"] = run.result.cycles;
   json["replay_seconds"] = std::round(run.seconds * 1000) / 1000;
   return json;
-}
-
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
 }
 
 std::string runs_table(const Context& context, const OutputOptions& output,

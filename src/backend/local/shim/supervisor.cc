@@ -29,18 +29,21 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
-/// Whether the process has a handler for the signal or waits for it; the default action of most
-/// signals would end it.
-bool listens_for(std::int64_t pid, int signal) {
+enum class Listening { kNo, kBlocked, kHandler };
+
+/// Whether the process has a handler for the signal or blocks it to wait for it; the default action
+/// of most signals would end it.
+Listening listening_for(std::int64_t pid, int signal) {
   std::string text;
-  if (!read_file("/proc/" + std::to_string(pid) + "/status", text)) return false;
+  if (!read_file("/proc/" + std::to_string(pid) + "/status", text)) return Listening::kNo;
   const std::uint64_t bit = 1ULL << static_cast<unsigned>(signal - 1);
-  for (const char* field : {"\nSigCgt:", "\nSigBlk:"}) {
+  const auto has = [&](const char* field) {
     const std::size_t at = text.find(field);
-    if (at == std::string::npos) continue;
-    if ((std::strtoull(text.c_str() + at + 8, nullptr, 16) & bit) != 0) return true;
-  }
-  return false;
+    return at != std::string::npos &&
+           (std::strtoull(text.c_str() + at + 8, nullptr, 16) & bit) != 0;
+  };
+  if (has("\nSigCgt:")) return Listening::kHandler;
+  return has("\nSigBlk:") ? Listening::kBlocked : Listening::kNo;
 }
 
 class Supervisor {
@@ -198,15 +201,24 @@ class Supervisor {
   }
 
   /// Only who listens gets it: without a handler the signal would end the process early. A process
-  /// that has just begun may need a moment to install its handler.
+  /// that has just begun may need a moment to install its handler, and one that starts another
+  /// blocks every signal for a moment: blocking counts when it lasts from one look to the next.
   void warn(std::int64_t now) {
     bool heard = false;
     const int signal = static_cast<int>(order_.warn_signal);
+    std::vector<std::int64_t> blocking;
     for (const std::int64_t pid : tree()) {
-      if (!listens_for(pid, signal)) continue;
+      const Listening listening = listening_for(pid, signal);
+      if (listening == Listening::kNo) continue;
+      if (listening == Listening::kBlocked) {
+        blocking.push_back(pid);
+        const bool lasts = std::find(blocking_.begin(), blocking_.end(), pid) != blocking_.end();
+        if (!lasts) continue;
+      }
       heard = true;
       ::kill(static_cast<pid_t>(pid), signal);
     }
+    blocking_ = std::move(blocking);
     warn_at_ = heard || now >= warn_until_ ? kNever : now + kWarnAgain;
   }
 
@@ -263,6 +275,7 @@ class Supervisor {
   std::int64_t killing_since_ = kNever;
   std::int64_t warn_at_ = kNever;
   std::int64_t warn_until_ = kNever;
+  std::vector<std::int64_t> blocking_;  // pids that blocked the warning when it was tried last
 };
 
 }  // namespace
