@@ -102,8 +102,9 @@ Result<HistoryJob> JobCsvReader::job_of(const std::vector<CsvField>& fields) con
   const CsvField& gpus_field = field(Role::kGpus);
   const auto gpus = parse_int(gpus_field.text);
   if (!gpus || *gpus < 0 || *gpus > kGpusMax) {
-    return lines_.error_at(gpus_field.column, "'" + gpus_field.text + "' is no number of GPUs; expected " +
-                                           "a whole number from 0 to 1000000");
+    return lines_.error_at(gpus_field.column,
+                           "'" + gpus_field.text + "' is no number of GPUs; expected a whole " +
+                               "number from 0 to 1000000");
   }
   job.row = row_;
   job.submitted = Instant(*submitted);

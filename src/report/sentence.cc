@@ -93,8 +93,8 @@ std::string over_limit(const Reason& reason, const std::string& whose) {
   std::string text = whose;
   if (reason.limit) text += " of " + amounts.full(reason.limit);
   if (!reason.waiting_helps) {
-    return text + " is less than the " + amounts.bare(reason.need) + " it needs: it can never start " +
-           "under it";
+    return text + " is less than the " + amounts.bare(reason.need) +
+           " it needs: it can never start under it";
   }
   text += reason.free.value_or(0) == 0
               ? " is used up"
@@ -292,7 +292,9 @@ std::string help_of(const Reason& reason, const Wording& wording) {
   const Amounts amounts(reason);
   switch (reason.code) {
     case ReasonCode::kInsufficientFree:
-      return reason.missing && reason.waiting_helps ? "starts if " + amounts.full(reason.missing) + " more free up" : "";
+      return reason.missing && reason.waiting_helps
+                 ? "starts if " + amounts.full(reason.missing) + " more free up"
+                 : "";
     case ReasonCode::kFragmented:
       return reason.missing ? "starts if " + amounts.full(reason.missing) + " more free up " +
                                   scope_words(reason.within)

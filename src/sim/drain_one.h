@@ -1,5 +1,5 @@
-// "Drain one node": when a task of whole GPUs fits nowhere, find a node that would hold it after few
-// of its small residents moved elsewhere, each to the place the policy would choose.
+// "Drain one node": when a task of whole GPUs fits nowhere, find a node that would hold it after
+// few of its small residents moved elsewhere, each to the place the policy would choose.
 //
 // Only residents of at most one GPU move. Nodes are tried by the number of moves they need, then as
 // declared; at most kNodesTried of them are tried in full. Cost: O(devices of all nodes) to rank

@@ -209,7 +209,7 @@ class Tenants {
   Floor& floor_;
   std::int64_t moves_max_;
   std::vector<std::vector<Resident>> residents_;
-  std::unordered_map<std::int64_t, NodeIndex> node_of_;
+  std::unordered_map<std::int64_t, NodeIndex> node_of_;  // lookup only
 };
 
 /// Rows of the list that can arrive.
