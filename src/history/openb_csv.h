@@ -3,9 +3,10 @@
 //   nodes  sn, cpu_milli, memory_mib, gpu, model
 //   tasks  name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec
 //
-// Other columns are passed over. gpu_spec names the models a task accepts, between bars; empty: any. CPUs are counted in
-// thousandths on both sides, so `cpus` of the values below is 1,000 for one CPU. The lists know no
-// GPU memory; every device counts 16 GiB, of which a part of a GPU takes its part.
+// Other columns are passed over. gpu_spec names the models a task accepts, between bars; empty:
+// any. CPUs are counted in thousandths on both sides, so `cpus` of the values below is 1,000 for
+// one CPU. The lists know no GPU memory; every device counts 16 GiB, of which a part of a GPU takes
+// its part.
 // Errors: kInvalidArgument with file:line:column.
 #pragma once
 
