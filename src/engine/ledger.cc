@@ -106,27 +106,21 @@ std::int64_t milli_of(const Tasks& tasks) {
   return sum;
 }
 
-std::int32_t DeviceCap::part_free() const {
-  if (out != 0) return 0;
-  if (mode == DeviceMode::kSlots) {
-    return static_cast<std::int32_t>(std::int64_t{1000} * slots_free / slots_total);
-  }
-  return milli_free;
-}
-
 std::int32_t Ledger::add_node(NodeCap node) {
   ROTA_CHECK(open_marks_ == 0);
   node.free = NodeFree{};
   node.free.cpus = node.cpus_total;
   node.free.cpus_for_cpu_jobs = std::max<std::int64_t>(0, node.cpus_total - node.cpus_reserved);
   node.free.memory = node.memory_total;
-  for (const DeviceCap& device : node.devices) {
-    node.free.milli += device.part_free();
-    node.free.whole += device.whole_free() ? 1 : 0;
-  }
-  if (node.open) milli_free_open_ += node.free.milli;
-  nodes_.push_back(std::move(node));
+  for (const DeviceCap& device : node.devices) count(node, device);
+  ROTA_CHECK(node.free.milli <= PlaceKey::kMilliMax);
+  adopt(std::move(node));
   return static_cast<std::int32_t>(nodes_.size()) - 1;
+}
+
+void Ledger::adopt(NodeCap node) {
+  index_.add(static_cast<std::int32_t>(nodes_.size()), node);
+  nodes_.push_back(std::move(node));
 }
 
 void Ledger::remember(std::int32_t node) {
@@ -137,51 +131,38 @@ void Ledger::remember(std::int32_t node, std::int32_t device) {
   if (open_marks_ > 0) undo_.push_back({node, device, nodes_[node].devices[device], {}});
 }
 
-DeviceCap& Ledger::open_device(std::int32_t node, std::int32_t device) {
-  remember(node, device);
-  NodeCap& cap = nodes_[node];
-  DeviceCap& d = cap.devices[device];
-  cap.free.milli -= d.part_free();
-  cap.free.whole -= d.whole_free() ? 1 : 0;
-  return d;
-}
-
-void Ledger::close_device(std::int32_t node, const DeviceCap& device) {
-  NodeCap& cap = nodes_[node];
-  cap.free.milli += device.part_free();
-  cap.free.whole += device.whole_free() ? 1 : 0;
+template <class Change>
+void Ledger::change(const TaskAlloc& task, Change&& change_share) {
+  remember(task.node);
+  NodeCap& node = nodes_[task.node];
+  index_.remove(task.node, node);
+  for (const DeviceShare& share : task.devices) {
+    remember(task.node, share.device);
+    DeviceCap& device = node.devices[share.device];
+    uncount(node, device);
+    change_share(device, share);
+    count(node, device);
+  }
 }
 
 void Ledger::take(const TaskAlloc& task) {
-  remember(task.node);
+  change(task, take_share);
   NodeCap& node = nodes_[task.node];
-  const std::int64_t before = node.free.milli;
-  for (const DeviceShare& share : task.devices) {
-    DeviceCap& device = open_device(task.node, share.device);
-    take_share(device, share);
-    close_device(task.node, device);
-  }
   node.free.cpus -= task.cpus;
   if (task.devices.empty()) node.free.cpus_for_cpu_jobs -= task.cpus;
   node.free.memory -= task.memory;
   node.free.tasks += 1;
-  if (node.open) milli_free_open_ += node.free.milli - before;
+  index_.add(task.node, node);
 }
 
 void Ledger::give(const TaskAlloc& task) {
-  remember(task.node);
+  change(task, give_share);
   NodeCap& node = nodes_[task.node];
-  const std::int64_t before = node.free.milli;
-  for (const DeviceShare& share : task.devices) {
-    DeviceCap& device = open_device(task.node, share.device);
-    give_share(device, share);
-    close_device(task.node, device);
-  }
   node.free.cpus += task.cpus;
   if (task.devices.empty()) node.free.cpus_for_cpu_jobs += task.cpus;
   node.free.memory += task.memory;
   node.free.tasks -= 1;
-  if (node.open) milli_free_open_ += node.free.milli - before;
+  index_.add(task.node, node);
 }
 
 bool Ledger::can_take(const Tasks& tasks) {
@@ -210,18 +191,19 @@ TaskAlloc Ledger::take_rest(const TaskAlloc& wanted) {
 
 void Ledger::set_open(std::int32_t node, bool open) {
   NodeCap& cap = nodes_[node];
-  if (cap.open == open) return;
+  index_.remove(node, cap);
   cap.open = open;
-  milli_free_open_ += open ? cap.free.milli : -cap.free.milli;
+  index_.add(node, cap);
 }
 
 void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) {
   ROTA_CHECK(open_marks_ == 0);
-  const std::int64_t before = nodes_[node].free.milli;
-  DeviceCap& d = open_device(node, device);
-  d.out = bits;
-  close_device(node, d);
-  if (nodes_[node].open) milli_free_open_ += nodes_[node].free.milli - before;
+  NodeCap& cap = nodes_[node];
+  index_.remove(node, cap);
+  uncount(cap, cap.devices[device]);
+  cap.devices[device].out = bits;
+  count(cap, cap.devices[device]);
+  index_.add(node, cap);
 }
 
 void Ledger::set_reserved(std::int32_t node, std::int64_t cpus) {
@@ -239,14 +221,18 @@ Ledger::Mark Ledger::checkpoint() {
 
 void Ledger::rollback(Mark mark) {
   ROTA_CHECK(open_marks_ > 0 && mark <= undo_.size());
+  // A change left its node's counts first, then its devices: backwards they come last.
+  bool begun = false;
   while (undo_.size() > mark) {
     const Undo& undo = undo_.back();
     NodeCap& node = nodes_[undo.node];
-    if (undo.device >= 0) {
+    if (!begun) index_.remove(undo.node, node);
+    begun = undo.device >= 0;
+    if (begun) {
       node.devices[undo.device] = undo.device_before;
     } else {
-      if (node.open) milli_free_open_ += undo.free_before.milli - node.free.milli;
       node.free = undo.free_before;
+      index_.add(undo.node, node);
     }
     undo_.pop_back();
   }

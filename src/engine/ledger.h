@@ -1,6 +1,7 @@
 // What is free, device by device, and the only way to change it.
 //
 // The ledger holds the free parts of every device and host, kept up to date by take() and give().
+// An index of where something is free is kept in step with them.
 // Changes between checkpoint() and rollback() are undone exactly; commit() keeps them. Marks nest.
 // A copy of a ledger is an independent hypothetical future.
 // Cost: take/give O(devices of the task); rollback O(changes); copy O(devices).
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/free_index.h"
 #include "model/allocation.h"
 #include "model/fields.h"
 
@@ -38,68 +40,18 @@ using Tasks = std::vector<TaskAlloc>;
 
 std::int64_t milli_of(const Tasks& tasks);
 
-enum class DeviceMode : std::uint8_t { kUnused, kWhole, kFraction, kSlots, kMig };
-
-/// Why a device may not be given out, as bits.
-enum DeviceOut : std::uint8_t { kUnhealthy = 1, kForeign = 2, kHeldByLeftovers = 4 };
-
-struct DeviceCap {
-  std::int64_t memory_free = 0;
-  std::int64_t memory_total = 0;
-  std::int32_t milli_free = 1000;
-  std::int32_t holders = 0;
-  std::int16_t slots_free = 0;
-  std::int16_t slots_total = 0;
-  std::int16_t model = 0;
-  std::uint8_t mig_used = 0;  // bit i: memory slice i is taken
-  std::uint8_t out = 0;       // DeviceOut bits
-  DeviceMode mode = DeviceMode::kUnused;
-  bool mig = false;
-
-  [[nodiscard]] bool usable() const { return out == 0; }
-  /// Can be given out as a whole GPU.
-  [[nodiscard]] bool whole_free() const {
-    return out == 0 && mode == DeviceMode::kUnused && !mig;
-  }
-  /// Free part in sums, in milli-GPU.
-  [[nodiscard]] std::int32_t part_free() const;
-  friend bool operator==(const DeviceCap&, const DeviceCap&) = default;
-};
-
-/// The counted part of a node; changes with every take and give.
-struct NodeFree {
-  std::int64_t milli = 0;       // parts of usable devices
-  std::int64_t cpus = 0;
-  std::int64_t cpus_for_cpu_jobs = 0;  // what jobs without GPUs may still use
-  std::int64_t memory = 0;
-  std::int32_t whole = 0;       // usable untouched devices
-  std::int32_t tasks = 0;       // tasks on it
-  friend bool operator==(const NodeFree&, const NodeFree&) = default;
-};
-
-struct NodeCap {
-  std::vector<DeviceCap> devices;
-  NodeFree free;
-  std::int64_t cpus_total = 0;
-  std::int64_t memory_total = 0;
-  std::int64_t cpus_reserved = 0;  // kept from jobs without GPUs
-  bool open = true;                // takes new work
-  friend bool operator==(const NodeCap&, const NodeCap&) = default;
-};
-
 class Ledger {
  public:
   /// Adds an empty node; returns its index. Not inside a transaction.
   std::int32_t add_node(NodeCap node);
   /// Adds a node as it is, with what is taken on it.
-  void adopt(NodeCap node) {
-    if (node.open) milli_free_open_ += node.free.milli;
-    nodes_.push_back(std::move(node));
-  }
+  void adopt(NodeCap node);
   [[nodiscard]] const std::vector<NodeCap>& nodes() const { return nodes_; }
   [[nodiscard]] const NodeCap& node(std::int32_t index) const { return nodes_[index]; }
   /// Parts free on open nodes, in milli-GPU.
-  [[nodiscard]] std::int64_t milli_free_open() const { return milli_free_open_; }
+  [[nodiscard]] std::int64_t milli_free_open() const { return index_.milli(); }
+  /// Where something is free, in step with the nodes at every moment.
+  [[nodiscard]] const FreeIndex& index() const { return index_; }
 
   void take(const TaskAlloc& task);
   void give(const TaskAlloc& task);
@@ -116,18 +68,19 @@ class Ledger {
   void lower_to(const TaskAlloc& task, const Ledger& other, Least&& least) {
     NodeCap& node = nodes_[task.node];
     const NodeCap& theirs = other.nodes_[task.node];
-    const std::int64_t before = node.free.milli;
+    index_.remove(task.node, node);
     for (const DeviceShare& share : task.devices) {
-      DeviceCap& device = open_device(task.node, share.device);
+      DeviceCap& device = node.devices[share.device];
+      uncount(node, device);
       least(device, theirs.devices[share.device]);
-      close_device(task.node, device);
+      count(node, device);
     }
     node.free.cpus = node.free.cpus < theirs.free.cpus ? node.free.cpus : theirs.free.cpus;
     if (theirs.free.cpus_for_cpu_jobs < node.free.cpus_for_cpu_jobs) {
       node.free.cpus_for_cpu_jobs = theirs.free.cpus_for_cpu_jobs;
     }
     if (theirs.free.memory < node.free.memory) node.free.memory = theirs.free.memory;
-    if (node.open) milli_free_open_ += node.free.milli - before;
+    index_.add(task.node, node);
   }
 
   /// Facts, never inside a transaction.
@@ -149,13 +102,21 @@ class Ledger {
     DeviceCap device_before;
     NodeFree free_before;
   };
+  template <class Change>
+  void change(const TaskAlloc& task, Change&& change_share);
   void remember(std::int32_t node);
   void remember(std::int32_t node, std::int32_t device);
-  DeviceCap& open_device(std::int32_t node, std::int32_t device);
-  void close_device(std::int32_t node, const DeviceCap& device);
+  static void uncount(NodeCap& node, const DeviceCap& device) {
+    node.free.milli -= device.part_free();
+    node.free.whole -= device.whole_free() ? 1 : 0;
+  }
+  static void count(NodeCap& node, const DeviceCap& device) {
+    node.free.milli += device.part_free();
+    node.free.whole += device.whole_free() ? 1 : 0;
+  }
 
   std::vector<NodeCap> nodes_;
-  std::int64_t milli_free_open_ = 0;
+  FreeIndex index_;
   std::vector<Undo> undo_;
   std::int32_t open_marks_ = 0;
 };

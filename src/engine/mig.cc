@@ -72,6 +72,11 @@ std::int32_t starts_left(const MigProfile& profile, std::uint8_t used) {
 
 std::int32_t mig_slices(std::string_view model) { return model == "a30" ? 4 : 8; }
 
+std::int32_t mig_compute_slices(std::string_view name) {
+  const auto named = parse_name(name);
+  return named ? named->compute : 0;
+}
+
 bool is_mig_name(std::string_view name) { return parse_name(name).has_value(); }
 
 std::optional<MigProfile> mig_profile(std::string_view name, std::string_view model,

@@ -25,6 +25,8 @@ std::optional<MigProfile> mig_profile(std::string_view name, std::string_view mo
                                       std::int64_t memory_bytes);
 /// Memory slices of a device of this model.
 std::int32_t mig_slices(std::string_view model);
+/// Compute slices of a profile by its name, which takes as many memory slices at least; 0: no name.
+std::int32_t mig_compute_slices(std::string_view name);
 /// True when `name` has the form of a profile.
 bool is_mig_name(std::string_view name);
 

@@ -1,7 +1,6 @@
 #include "engine/pick.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "engine/mig.h"
 
@@ -23,18 +22,27 @@ bool whole_fits(const NodeCap& node, const Request& request, const PickRules& ru
   return !least || device.memory_total >= least->value();
 }
 
-/// Free fitting devices of the best group that has enough of them; empty when none has.
-std::vector<std::int32_t> best_group(const NodeCap& node, const Request& request,
-                                     const PickRules& rules, const std::vector<Domain>& groups) {
-  std::vector<std::int32_t> best;
+std::int32_t count_fitting(const NodeCap& node, const Request& request, const PickRules& rules,
+                           const std::vector<std::int32_t>& devices) {
+  std::int32_t count = 0;
+  for (const std::int32_t index : devices) {
+    count += whole_fits(node, request, rules, index) ? 1 : 0;
+  }
+  return count;
+}
+
+/// The best group that has enough free fitting devices; null when none has.
+const Domain* best_group(const NodeCap& node, const Request& request, const PickRules& rules,
+                         const std::vector<Domain>& groups) {
+  const Domain* best = nullptr;
+  std::int32_t best_free = 0;
   for (const Domain& group : groups) {
-    std::vector<std::int32_t> free;
-    for (const std::int32_t index : group.devices) {
-      if (whole_fits(node, request, rules, index)) free.push_back(index);
-    }
-    if (free.size() < static_cast<std::size_t>(request.whole)) continue;
-    const bool better = rules.spread ? free.size() > best.size() : free.size() < best.size();
-    if (best.empty() || better) best = std::move(free);
+    const std::int32_t free = count_fitting(node, request, rules, group.devices);
+    if (free < request.whole) continue;
+    const bool better = rules.spread ? free > best_free : free < best_free;
+    if (best != nullptr && !better) continue;
+    best = &group;
+    best_free = free;
   }
   return best;
 }
@@ -54,17 +62,16 @@ std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,
                                     const std::vector<Domain>& sockets) {
   std::vector<DeviceShare> out;
   if (node.free.whole < request.whole) return out;
-  std::vector<std::int32_t> free = best_group(node, request, rules, islands);
-  if (free.empty()) free = best_group(node, request, rules, sockets);
-  if (free.empty()) {
-    for (std::int32_t i = 0; i < static_cast<std::int32_t>(node.devices.size()); ++i) {
-      if (whole_fits(node, request, rules, i)) free.push_back(i);
-      if (free.size() == static_cast<std::size_t>(request.whole)) break;
-    }
+  const Domain* group = best_group(node, request, rules, islands);
+  if (group == nullptr) group = best_group(node, request, rules, sockets);
+  const auto offered = group == nullptr ? std::ssize(node.devices) : std::ssize(group->devices);
+  out.reserve(static_cast<std::size_t>(request.whole));
+  for (std::ptrdiff_t i = 0; i < offered && std::ssize(out) < request.whole; ++i) {
+    const auto index = group == nullptr ? static_cast<std::int32_t>(i)
+                                        : group->devices[static_cast<std::size_t>(i)];
+    if (whole_fits(node, request, rules, index)) out.push_back(whole_share(node, index));
   }
-  if (free.size() < static_cast<std::size_t>(request.whole)) return out;
-  out.reserve(request.whole);
-  for (std::int32_t i = 0; i < request.whole; ++i) out.push_back(whole_share(node, free[i]));
+  if (std::ssize(out) < request.whole) out.clear();
   return out;
 }
 
@@ -137,11 +144,6 @@ std::optional<DeviceShare> fit_part(const DeviceCap& device, std::int32_t index,
   share.memory = Bytes(fraction_memory(task, device));
   if (share.memory.value() > device.memory_free) return std::nullopt;
   return share;
-}
-
-std::int64_t fullness(const DeviceCap& device) {
-  if (device.mig) return std::popcount(device.mig_used);
-  return 1000 - device.milli_free;
 }
 
 }  // namespace rota::engine

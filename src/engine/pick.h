@@ -27,7 +27,4 @@ std::vector<DeviceShare> pick_slots(const NodeCap& node, const Request& request,
 std::optional<DeviceShare> fit_part(const DeviceCap& device, std::int32_t index,
                                     const Request& request, const PickRules& rules,
                                     const std::string& model_name);
-/// How full the device is, comparable among devices that hold the same request: higher is fuller.
-std::int64_t fullness(const DeviceCap& device);
-
 }  // namespace rota::engine

@@ -4,7 +4,9 @@
 // Order of trying: sites (home, then by cost under spill), models in order of preference, the
 // preferred level, then the required one. Within a domain tasks go one by one to the node the
 // policy likes best; ties: fewest free GPUs of the node, then declared first.
-// Cost: O(eligible nodes) for a task, O(eligible nodes + tasks log nodes) for a gang.
+// Cost: nodes are looked at in the order of the ledger's index, so that usually the first one holds
+// a task; O(nodes looked at) where CPUs, memory or devices rule them out. Domains of several nodes
+// are chosen by their sums, those of less than a node in O(nodes). least_fragmentation: O(nodes).
 #pragma once
 
 #include <algorithm>
@@ -52,6 +54,16 @@ class Placer {
     std::int32_t model = kNone;
     const Domain* domain = nullptr;
     const NodeFlags* barred = nullptr;
+    const NodeSet* among = nullptr;   // null: all nodes of the request
+    [[nodiscard]] const NodeSet& nodes() const {
+      return among == nullptr ? request.node_set : *among;
+    }
+  };
+  /// A part of a device that would do, and its place in the order of choice.
+  struct Part {
+    std::uint64_t key = 0;
+    NodeIndex node = kNone;
+    DeviceShare share;
   };
   [[nodiscard]] std::optional<Tasks> place_in_levels(Ledger& ledger, Try attempt) const;
   [[nodiscard]] std::optional<Tasks> place_in_best_domain(Ledger& ledger, Try attempt,
@@ -62,21 +74,35 @@ class Placer {
                                                     const Try& attempt) const;
   [[nodiscard]] std::optional<TaskAlloc> place_on_device(const Ledger& ledger,
                                                          const Try& attempt) const;
+  [[nodiscard]] std::optional<Part> first_shared(const Ledger& ledger, const Try& attempt) const;
+  [[nodiscard]] std::optional<Part> first_empty(const Ledger& ledger, const Try& attempt) const;
+  [[nodiscard]] std::optional<Part> first_in_domain(const Ledger& ledger,
+                                                    const Try& attempt) const;
+  [[nodiscard]] std::optional<DeviceShare> fit_device(const Ledger& ledger, const Try& attempt,
+                                                      NodeIndex node, std::int32_t device) const;
   [[nodiscard]] std::vector<DeviceShare> pick_one_model(const NodeCap& node,
                                                         const Request& request, PickRules rules,
                                                         NodeIndex n) const;
   /// Calls `visit` for every node of the attempt where one task could run at all.
   template <class Visit>
   void for_each_node(const Try& attempt, Visit&& visit) const {
-    const auto& eligible = attempt.request.nodes;
+    const NodeSet& nodes = attempt.nodes();
     if (attempt.domain == nullptr) {
-      for (const NodeIndex n : eligible) visit(n);
+      for (NodeIndex n = nodes.next(0); n != NodeSet::kEnd; n = nodes.next(n + 1)) visit(n);
       return;
     }
     for (const NodeIndex n : attempt.domain->nodes) {
-      if (std::binary_search(eligible.begin(), eligible.end(), n)) visit(n);
+      if (nodes.contains(n)) visit(n);
     }
   }
+  /// Calls `visit` for the open nodes that may hold a task, in the order in which the policy likes
+  /// them, until it returns true. Packing, it may take from the node it is called for.
+  template <class Visit>
+  void for_each_by_free(const Ledger& ledger, const Try& attempt, Visit&& visit) const;
+  template <class Visit>
+  void for_each_in_domain(const Ledger& ledger, const Try& attempt, Visit&& visit) const;
+  [[nodiscard]] std::optional<Tasks> place_on_best_node(Ledger& ledger, Try attempt) const;
+  [[nodiscard]] bool may_hold(const Ledger& ledger, const Try& attempt) const;
   [[nodiscard]] bool node_open(const Ledger& ledger, const Try& attempt, NodeIndex node) const;
   [[nodiscard]] std::optional<TaskAlloc> place_least_fragmenting(const Ledger& ledger,
                                                                  const Try& attempt) const;
@@ -84,6 +110,9 @@ class Placer {
     return state_.policy.placement == Placement::kLeastFragmentation;
   }
   [[nodiscard]] bool spread() const { return state_.policy.placement == Placement::kSpread; }
+  [[nodiscard]] FreeOrder order() const {
+    return spread() ? FreeOrder::kMostFirst : FreeOrder::kLeastFirst;
+  }
 
   const State& state_;
   const Topology& topology_;

@@ -26,11 +26,12 @@ bool model_matches(const Request& request, const DeviceCap& device) {
                      [&](std::int32_t m) { return m == kNone || m == device.model; });
 }
 
-/// One empty and healthy device of the node could serve (part of) a task.
+/// One empty and healthy device of the node could serve (part of) a task, if it is of this model
+/// (kNone: of any that the task may use).
 bool device_could_serve(const Request& request, const DeviceCap& device,
-                        const std::string& model) {
+                        const std::string& model, std::int32_t only) {
   const TaskShape& task = request.shape.task;
-  if (!model_matches(request, device)) return false;
+  if (only == kNone ? !model_matches(request, device) : device.model != only) return false;
   if (request.kind == NeedKind::kMig) {
     return device.mig && mig_profile(task.mig, model, device.memory_total).has_value();
   }
@@ -44,15 +45,16 @@ bool device_could_serve(const Request& request, const DeviceCap& device,
   }
 }
 
-/// The empty node could hold one task.
-bool node_could_hold(const Request& request, const NodeSpec& spec, const NodeCap& cap) {
+/// The empty node could hold one task, on devices of this model (kNone: of any it may use).
+bool node_could_hold(const Request& request, const NodeSpec& spec, const NodeCap& cap,
+                     std::int32_t only = kNone) {
   const TaskShape& task = request.shape.task;
   if (task.cpus > cap.cpus_total || task.memory.value() > cap.memory_total) return false;
   if (request.kind == NeedKind::kNoDevice) return task.cpus <= cap.cpus_total - cap.cpus_reserved;
   std::int64_t devices = 0;
   std::int64_t slots = 0;
   for (std::size_t i = 0; i < cap.devices.size(); ++i) {
-    if (!device_could_serve(request, cap.devices[i], spec.devices[i].model)) continue;
+    if (!device_could_serve(request, cap.devices[i], spec.devices[i].model, only)) continue;
     ++devices;
     slots += cap.devices[i].slots_total;
   }
@@ -122,6 +124,22 @@ void compile_sites(Request& request, const State& state, const Topology& topolog
   list.insert(list.end(), others.begin(), others.end());
 }
 
+void compile_options(Request& request, const State& state, const Topology& topology,
+                     const Ledger& ledger) {
+  request.options.clear();
+  const bool one_model = request.models == std::vector<std::int32_t>{kNone};
+  if (one_model && request.sites.size() == 1 && topology.sites().size() == 1) return;
+  for (const std::int32_t site : request.sites) {
+    for (const std::int32_t model : request.models) {
+      NodeSet& set = request.options.emplace_back();
+      for (const NodeIndex n : request.nodes) {
+        if (topology.site_of(n) != site) continue;
+        if (node_could_hold(request, state.nodes[n].spec, ledger.node(n), model)) set.insert(n);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t fraction_memory(const TaskShape& task, const DeviceCap& device) {
@@ -162,12 +180,15 @@ void RequestTable::compile(ShapeIndex index, const State& state, const Topology&
   compile_models(request, topology);
   compile_sites(request, state, topology);
   request.nodes.clear();
+  request.node_set = NodeSet();
   for (NodeIndex n = 0; n < static_cast<NodeIndex>(state.nodes.size()); ++n) {
     if (node_may_host(state, request.shape, n) &&
         node_could_hold(request, state.nodes[n].spec, ledger.node(n))) {
       request.nodes.push_back(n);
+      request.node_set.insert(n);
     }
   }
+  compile_options(request, state, topology, ledger);
   request.milli = milli_of_one(request, state, ledger);
   const JobShape& shape = request.shape;
   const bool plain = request.kind == NeedKind::kWhole && shape.task.cpus == 0 &&

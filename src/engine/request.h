@@ -20,8 +20,15 @@ struct Request {
   std::vector<std::int32_t> models;     // options in order; {kNone}: devices of any model, mixed
   std::vector<std::int32_t> sites;      // options in order
   std::vector<NodeIndex> nodes;         // where one task could run if the node were empty and well
+  NodeSet node_set;                     // the same
+  std::vector<NodeSet> options;         // of each site by each model; empty: all are `node_set`
   std::vector<std::int32_t> elsewhere;  // sites it may not use, for data_locality
   bool plain = false;                   // whole GPUs of any device and nothing else
+
+  /// Where one task could run at most, for options by their places in `sites` and `models`.
+  [[nodiscard]] const NodeSet& nodes_for(std::size_t site, std::size_t model) const {
+    return options.empty() ? node_set : options[site * models.size() + model];
+  }
 };
 
 /// Shapes by index; equal shapes share one Request. Recompiled when nodes or the policy change.
@@ -43,7 +50,7 @@ class RequestTable {
 
 /// Memory a fraction takes of this device: as stated, else the same fraction.
 std::int64_t fraction_memory(const TaskShape& task, const DeviceCap& device);
-/// The task could run on this device for its part (model and mode aside), if it were empty.
+/// Names, labels and exclusions let the task run on this node.
 bool node_may_host(const State& state, const JobShape& shape, NodeIndex node);
 
 }  // namespace rota::engine

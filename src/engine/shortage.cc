@@ -470,6 +470,7 @@ void explain_elsewhere(Core& core, const JobRec& job, Verdict& verdict) {
   if (wish.elsewhere.empty()) return;
   Request there = wish;
   there.sites = wish.elsewhere;
+  there.options.clear();
   if (!core.placer.place(core.ledger, there, job.tasks_min())) return;
   Reason reason;
   reason.code = ReasonCode::kDataLocality;

@@ -64,22 +64,26 @@ NodeCap Topology::add(const NodeSpec& spec) {
   };
   append(island_domains_, node_islands_.back());
   append(socket_domains_, node_sockets_.back());
-  add_named_domain(rack_domains_, rack_names_, spec.rack, node);
-  add_named_domain(block_domains_, block_names_, spec.block, node);
+  cap.rack = add_named_domain(rack_domains_, rack_names_, spec.rack, node);
+  cap.block = add_named_domain(block_domains_, block_names_, spec.block, node);
+  node_rack_.push_back(cap.rack);
+  node_block_.push_back(cap.block);
   if (all_.empty()) all_.emplace_back();
   all_.front().nodes.push_back(node);
   return cap;
 }
 
-void Topology::add_named_domain(std::vector<Domain>& domains, std::vector<std::string>& names,
-                                const std::string& name, NodeIndex node) {
+std::int32_t Topology::add_named_domain(std::vector<Domain>& domains,
+                                        std::vector<std::string>& names, const std::string& name,
+                                        NodeIndex node) {
   const std::int32_t known = name.empty() ? kNone : index_of(names, name);
   if (known != kNone) {
     domains[known].nodes.push_back(node);
-    return;
+    return known;
   }
   names.push_back(name);
   domains.push_back({{node}, {}});
+  return static_cast<std::int32_t>(domains.size()) - 1;
 }
 
 std::int32_t Topology::model_index(std::string_view model) const {
@@ -98,6 +102,24 @@ const std::vector<Domain>& Topology::domains(TopologyLevel level) const {
     case TopologyLevel::kNone: break;
   }
   return all_;
+}
+
+const Domain* Topology::domain_of(TopologyLevel level, NodeIndex node,
+                                  std::int32_t device) const {
+  if (level == TopologyLevel::kRack) return &rack_domains_[node_rack_[node]];
+  if (level == TopologyLevel::kBlock) return &block_domains_[node_block_[node]];
+  if (level == TopologyLevel::kNone) return &all_.front();
+  const auto* groups = level == TopologyLevel::kIsland ? &node_islands_[node] : nullptr;
+  if (level == TopologyLevel::kSocket) groups = &node_sockets_[node];
+  if (groups == nullptr || groups->empty()) return &node_domains_[node];
+  for (auto group = groups->rbegin(); group != groups->rend(); ++group) {
+    const auto& devices = group->devices;
+    if (device == kNone || devices.empty() ||
+        std::binary_search(devices.begin(), devices.end(), device)) {
+      return &*group;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace rota::engine

@@ -33,6 +33,10 @@ class Topology {
   /// Domains of a level in declared order. A node that states no rack (block) is one of its own; a
   /// node without islands (sockets) is one island (socket).
   [[nodiscard]] const std::vector<Domain>& domains(TopologyLevel level) const;
+  /// The domain of a level that holds this device of the node; null: none does. With kNone for the
+  /// device, the node's last one.
+  [[nodiscard]] const Domain* domain_of(TopologyLevel level, NodeIndex node,
+                                        std::int32_t device) const;
   [[nodiscard]] const std::vector<Domain>& islands_of(NodeIndex node) const {
     return node_islands_[node];
   }
@@ -41,14 +45,16 @@ class Topology {
   }
 
  private:
-  void add_named_domain(std::vector<Domain>& domains, std::vector<std::string>& names,
-                        const std::string& name, NodeIndex node);
+  std::int32_t add_named_domain(std::vector<Domain>& domains, std::vector<std::string>& names,
+                                const std::string& name, NodeIndex node);
 
   std::vector<std::string> models_;
   std::vector<std::string> sites_;
   std::vector<std::int64_t> site_cost_;
   std::vector<std::int32_t> node_site_;
   std::vector<bool> node_mixed_;
+  std::vector<std::int32_t> node_rack_;
+  std::vector<std::int32_t> node_block_;
   std::vector<std::vector<Domain>> node_islands_;
   std::vector<std::vector<Domain>> node_sockets_;
   std::vector<Domain> node_domains_;
