@@ -16,9 +16,10 @@ void BM_PlaceAndRelease(benchmark::State& state) {
   PlacementWorld world(state.range(0));
   world.fill(89, random);
   for (auto _ : state) {
-    bool placed = world.start(job_gpus(random));
+    const std::int64_t gpus = job_gpus(random);
+    bool placed = world.start(gpus);
     benchmark::DoNotOptimize(placed);
-    if (placed) world.end_one(random);
+    if (placed) world.end_one(gpus, random);
   }
   state.counters["held_ratio"] = world.held_ratio();
   state.SetItemsProcessed(state.iterations());
@@ -30,38 +31,42 @@ void BM_PlaceAndReleaseNaiveScan(benchmark::State& state) {
   LinearWorld world(state.range(0));
   world.fill(89, random);
   for (auto _ : state) {
-    bool placed = world.start(job_gpus(random));
+    const std::int64_t gpus = job_gpus(random);
+    bool placed = world.start(gpus);
     benchmark::DoNotOptimize(placed);
-    if (placed) world.end_one(random);
+    if (placed) world.end_one(gpus, random);
   }
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_PlaceAndReleaseNaiveScan)->Arg(1'000)->Arg(12'500)->Arg(100'000);
 
-// 64 tasks of 8 GPUs, all or none, on a cluster with 100 empty nodes among busy ones.
-void BM_PlaceGang512(benchmark::State& state) {
+// A gang of tasks of 8 GPUs, all or none, on a cluster with twice as many empty nodes among busy
+// ones: found, taken and given back.
+void place_gang(benchmark::State& state, std::int64_t tasks) {
   Random random(kSeed);
   PlacementWorld world(state.range(0));
   world.fill(89, random);
-  world.empty_nodes(100);
+  world.empty_nodes(2 * tasks);
   for (auto _ : state) {
-    auto tasks = world.place_gang();
-    ROTA_CHECK(tasks.has_value());
-    world.ledger().take(*tasks);
-    world.ledger().give(*tasks);
+    auto place = world.place_gang(tasks);
+    ROTA_CHECK(place.has_value());
+    world.ledger().take(*place);
+    world.ledger().give(*place);
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_PlaceGang512)->Arg(1'000)->Arg(12'500)->Unit(benchmark::kMicrosecond);
+void BM_PlaceGang512(benchmark::State& state) { place_gang(state, 64); }
+void BM_PlaceGang4096(benchmark::State& state) { place_gang(state, 512); }
+BENCHMARK(BM_PlaceGang512)->Arg(1'000)->Arg(12'500)->Arg(100'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_PlaceGang4096)->Arg(12'500)->Arg(100'000)->Unit(benchmark::kMicrosecond);
 
 // Undoing: a transaction of eight takes, rolled back.
 void BM_LedgerRollback(benchmark::State& state) {
   Random random(kSeed);
   PlacementWorld world(1'000);
   world.empty_nodes(100);
-  auto tasks = world.place_gang();
+  auto tasks = world.place_gang(8);
   ROTA_CHECK(tasks.has_value());
-  tasks->resize(8);
   for (auto _ : state) {
     const engine::Ledger::Mark mark = world.ledger().checkpoint();
     world.ledger().take(*tasks);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -50,7 +51,7 @@ class PlacementWorld {
       state_.nodes.push_back(std::move(rec));
     }
     for (std::int64_t gpus = 1; gpus <= kGpus; ++gpus) add_shape(whole_gpu_shape(gpus));
-    gang_ = add_shape(whole_gpu_shape(kGpus, 64));
+    gangs_ = add_shape(whole_gpu_shape(kGpus, 2));
   }
 
   /// Jobs of the usual sizes on every node, so that about `percent` of the GPUs are held and holes
@@ -70,32 +71,33 @@ class PlacementWorld {
     auto tasks = placer_.place(ledger_, requests_.at(static_cast<engine::ShapeIndex>(gpus - 1)), 1);
     if (!tasks) return false;
     ledger_.take(*tasks);
-    running_.push_back(std::move(*tasks));
+    running_[static_cast<std::size_t>(gpus)].push_back(std::move(*tasks));
     return true;
   }
 
-  void end_one(Random& random) {
-    const std::size_t i = random.below(running_.size());
-    ledger_.give(running_[i]);
-    running_[i] = std::move(running_.back());
-    running_.pop_back();
+  /// Ends some job of so many GPUs, so that the cluster stays as full as it was.
+  void end_one(std::int64_t gpus, Random& random) {
+    auto& running = running_[static_cast<std::size_t>(gpus)];
+    const std::size_t i = random.below(running.size());
+    ledger_.give(running[i]);
+    running[i] = std::move(running.back());
+    running.pop_back();
   }
 
-  /// Frees whole nodes until `count` are empty.
+  /// Empties the first `count` nodes.
   void empty_nodes(std::int64_t count) {
-    std::vector<engine::Tasks> kept;
-    for (engine::Tasks& tasks : running_) {
-      if (tasks.front().node < count) {
+    for (auto& running : running_) {
+      std::erase_if(running, [&](const engine::Tasks& tasks) {
+        if (tasks.front().node >= count) return false;
         ledger_.give(tasks);
-      } else {
-        kept.push_back(std::move(tasks));
-      }
+        return true;
+      });
     }
-    running_ = std::move(kept);
   }
 
-  [[nodiscard]] std::optional<engine::Tasks> place_gang() {
-    return placer_.place(ledger_, requests_.at(gang_), 64);
+  /// A place for `tasks` tasks of eight GPUs.
+  [[nodiscard]] std::optional<engine::Tasks> place_gang(std::int64_t tasks) {
+    return placer_.place(ledger_, requests_.at(gangs_), tasks);
   }
 
   [[nodiscard]] engine::Ledger& ledger() { return ledger_; }
@@ -118,7 +120,7 @@ class PlacementWorld {
       task.devices.push_back(share);
     }
     ledger_.take(task);
-    running_.push_back({std::move(task)});
+    running_[static_cast<std::size_t>(gpus)].push_back({std::move(task)});
   }
 
   engine::ShapeIndex add_shape(const JobShape& shape) {
@@ -132,8 +134,8 @@ class PlacementWorld {
   engine::RequestTable requests_;
   engine::Ledger ledger_;
   engine::Placer placer_{state_, topology_};
-  engine::ShapeIndex gang_ = 0;
-  std::vector<engine::Tasks> running_;
+  engine::ShapeIndex gangs_ = 0;
+  std::array<std::vector<engine::Tasks>, kGpus + 1> running_;  // by GPUs
 };
 
 /// The bar for PlacementWorld: one byte a node, the fullest node that fits found by looking at all.
@@ -148,7 +150,7 @@ class LinearWorld {
         device += gpus;
         if (!random.chance(percent, 100)) continue;
         free_[node] = static_cast<std::uint8_t>(free_[node] - gpus);
-        running_.push_back({node, gpus});
+        running_[static_cast<std::size_t>(gpus)].push_back(node);
       }
     }
   }
@@ -161,22 +163,21 @@ class LinearWorld {
     }
     if (best == free_.size()) return false;
     free_[best] = static_cast<std::uint8_t>(free_[best] - gpus);
-    running_.push_back({best, gpus});
+    running_[static_cast<std::size_t>(gpus)].push_back(best);
     return true;
   }
 
-  std::int64_t end_one(Random& random) {
-    const std::size_t i = random.below(running_.size());
-    const auto [node, gpus] = running_[i];
-    free_[node] = static_cast<std::uint8_t>(free_[node] + gpus);
-    running_[i] = running_.back();
-    running_.pop_back();
-    return gpus;
+  void end_one(std::int64_t gpus, Random& random) {
+    auto& running = running_[static_cast<std::size_t>(gpus)];
+    const std::size_t i = random.below(running.size());
+    free_[running[i]] = static_cast<std::uint8_t>(free_[running[i]] + gpus);
+    running[i] = running.back();
+    running.pop_back();
   }
 
  private:
   std::vector<std::uint8_t> free_;
-  std::vector<std::pair<std::size_t, std::int64_t>> running_;
+  std::array<std::vector<std::size_t>, 9> running_;  // their nodes, by GPUs
 };
 
 /// An engine with `nodes` machines of eight GPUs and twenty queues of equal weight.

@@ -14,8 +14,8 @@ enum DeviceOut : std::uint8_t { kUnhealthy = 1, kForeign = 2, kHeldByLeftovers =
 struct DeviceCap {
   std::int64_t memory_free = 0;
   std::int64_t memory_total = 0;
-  std::int32_t milli_free = 1000;
-  std::int32_t holders = 0;
+  std::int16_t milli_free = 1000;
+  std::int16_t holders = 0;
   std::int16_t slots_free = 0;
   std::int16_t slots_total = 0;
   std::int16_t model = 0;

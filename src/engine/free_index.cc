@@ -45,11 +45,9 @@ bool all_equal(const std::vector<Set>& a, const std::vector<Set>& b) {
   return true;
 }
 
-template <class Set>
-Set& grown(std::vector<Set>& sets, std::int32_t index) {
-  const auto i = static_cast<std::size_t>(index);
-  if (i >= sets.size()) sets.resize(i + 1);
-  return sets[i];
+template <class Items>
+void grow_to(Items& items, std::int64_t size) {
+  if (size > std::ssize(items)) items.resize(static_cast<std::size_t>(size));
 }
 
 }  // namespace
@@ -58,10 +56,11 @@ std::int32_t room_on(const DeviceCap& device) {
   return device.mig ? 1000 - std::popcount(device.mig_used) : device.milli_free;
 }
 
-void FreeIndex::count(const NodeCap& cap, std::int64_t milli) {
-  milli_ += milli;
-  if (cap.rack >= 0) grown(racks_, cap.rack) += milli;
-  if (cap.block >= 0) grown(blocks_, cap.block) += milli;
+void FreeIndex::admit(const NodeCap& cap) {
+  grow_to(pure_, std::ssize(cap.devices) + 1);
+  grow_to(mixed_, std::ssize(cap.devices) + 1);
+  grow_to(racks_, std::int64_t{cap.rack} + 1);
+  grow_to(blocks_, std::int64_t{cap.block} + 1);
 }
 
 template <class Change>
@@ -75,38 +74,35 @@ void FreeIndex::for_each_part(std::int32_t node, const NodeCap& cap, Change&& ch
   }
 }
 
-void FreeIndex::add(std::int32_t node, const NodeCap& cap) {
+void FreeIndex::add_other(std::int32_t node, const NodeCap& cap) {
   if (!cap.open) return;
   if (cap.devices.empty()) {
     bare_.insert(node);
     return;
   }
   count(cap, cap.free.milli);
-  const bool pure = cap.free.milli == std::int64_t{1000} * cap.free.whole;
-  if (pure) {
-    grown(pure_, cap.free.whole).insert(node);
+  const auto whole = static_cast<std::size_t>(cap.free.whole);
+  if (pure(cap)) {
+    pure_[whole].insert(node);
   } else {
-    grown(mixed_, cap.free.whole).insert(PlaceKey::of(0, cap.free.milli, node));
+    mixed_[whole].insert(PlaceKey::of(0, cap.free.milli, node));
   }
-  if (pure && !cap.devices.front().mig) return;
   for_each_part(node, cap, [](KeySet& set, std::uint64_t key) { set.insert(key); });
 }
 
-void FreeIndex::remove(std::int32_t node, const NodeCap& cap) {
+void FreeIndex::remove_other(std::int32_t node, const NodeCap& cap) {
   if (!cap.open) return;
   if (cap.devices.empty()) {
     bare_.erase(node);
     return;
   }
   count(cap, -cap.free.milli);
-  const bool pure = cap.free.milli == std::int64_t{1000} * cap.free.whole;
-  if (pure) {
-    pure_[static_cast<std::size_t>(cap.free.whole)].erase(node);
+  const auto whole = static_cast<std::size_t>(cap.free.whole);
+  if (pure(cap)) {
+    pure_[whole].erase(node);
   } else {
-    mixed_[static_cast<std::size_t>(cap.free.whole)].erase(
-        PlaceKey::of(0, cap.free.milli, node));
+    mixed_[whole].erase(PlaceKey::of(0, cap.free.milli, node));
   }
-  if (pure && !cap.devices.front().mig) return;
   for_each_part(node, cap, [](KeySet& set, std::uint64_t key) { set.erase(key); });
 }
 

@@ -49,8 +49,24 @@ std::int32_t room_on(const DeviceCap& device);
 
 class FreeIndex {
  public:
-  void add(std::int32_t node, const NodeCap& cap);
-  void remove(std::int32_t node, const NodeCap& cap);
+  /// Makes room for nodes like this one; before the first add() of such a node.
+  void admit(const NodeCap& cap);
+  void add(std::int32_t node, const NodeCap& cap) {
+    if (!simple(cap)) {
+      add_other(node, cap);
+      return;
+    }
+    count(cap, cap.free.milli);
+    pure_[static_cast<std::size_t>(cap.free.whole)].insert(node);
+  }
+  void remove(std::int32_t node, const NodeCap& cap) {
+    if (!simple(cap)) {
+      remove_other(node, cap);
+      return;
+    }
+    count(cap, -cap.free.milli);
+    pure_[static_cast<std::size_t>(cap.free.whole)].erase(node);
+  }
 
   /// Parts free on open nodes, in milli-GPU: everywhere, in a rack, in a block.
   [[nodiscard]] std::int64_t milli() const { return milli_; }
@@ -74,7 +90,20 @@ class FreeIndex {
   static std::int64_t at(const std::vector<std::int64_t>& sums, std::size_t i) {
     return i < sums.size() ? sums[i] : 0;
   }
-  void count(const NodeCap& cap, std::int64_t milli);
+  static bool pure(const NodeCap& cap) {
+    return cap.free.milli == std::int64_t{1000} * cap.free.whole;
+  }
+  /// Open, with devices, none of them partly free nor cut into instances.
+  static bool simple(const NodeCap& cap) {
+    return cap.open && !cap.devices.empty() && pure(cap) && !cap.devices.front().mig;
+  }
+  void count(const NodeCap& cap, std::int64_t milli) {
+    milli_ += milli;
+    if (cap.rack >= 0) racks_[static_cast<std::size_t>(cap.rack)] += milli;
+    if (cap.block >= 0) blocks_[static_cast<std::size_t>(cap.block)] += milli;
+  }
+  void add_other(std::int32_t node, const NodeCap& cap);
+  void remove_other(std::int32_t node, const NodeCap& cap);
   template <class Change>
   void for_each_part(std::int32_t node, const NodeCap& cap, Change&& change);
 

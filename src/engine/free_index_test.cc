@@ -112,6 +112,7 @@ TEST(FreeIndex, IsWalkedInOrderBothWays) {
     const auto whole = static_cast<std::int32_t>(random.between(0, 8));
     const NodeCap cap = node_with(whole, random.chance(1, 2) ? 0 : 100 * static_cast<std::int32_t>(
                                                                              random.below(10)));
+    index.admit(cap);
     index.add(n, cap);
     if (random.chance(1, 3)) continue;
     among.insert(n);
@@ -143,6 +144,7 @@ TEST(FreeIndex, IsAsNewWhenEveryNodeIsRemoved) {
     caps.push_back(node_with(static_cast<std::int32_t>(random.between(0, 3)),
                              static_cast<std::int32_t>(random.between(0, 999))));
     caps.back().rack = n / 32;
+    index.admit(caps.back());
     index.add(n, caps.back());
   }
   EXPECT_GT(index.milli_in_rack(3), 0);

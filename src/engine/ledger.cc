@@ -119,34 +119,55 @@ std::int32_t Ledger::add_node(NodeCap node) {
 }
 
 void Ledger::adopt(NodeCap node) {
+  index_.admit(node);
   index_.add(static_cast<std::int32_t>(nodes_.size()), node);
   nodes_.push_back(std::move(node));
 }
 
-void Ledger::remember(std::int32_t node) {
-  if (open_marks_ > 0) undo_.push_back({node, -1, {}, nodes_[node].free});
-}
-
-void Ledger::remember(std::int32_t node, std::int32_t device) {
-  if (open_marks_ > 0) undo_.push_back({node, device, nodes_[node].devices[device], {}});
-}
-
-template <class Change>
-void Ledger::change(const TaskAlloc& task, Change&& change_share) {
+/// Changes the devices of the task's shares and keeps the node's counts in step. `usual` does the
+/// whole change of a share at once where the device goes between unused and held whole, and says
+/// so; `other` does any change.
+template <class Usual, class Other>
+inline void Ledger::change(const TaskAlloc& task, std::int32_t sign, Usual&& usual,
+                           Other&& other) {
   remember(task.node);
   NodeCap& node = nodes_[task.node];
   index_.remove(task.node, node);
+  const auto known = std::ssize(node.devices);
+  DeviceCap* const devices = node.devices.data();
+  const bool undoable = open_marks_ > 0;
+  std::int64_t milli = 0;
+  std::int32_t whole = 0;
   for (const DeviceShare& share : task.devices) {
-    remember(task.node, share.device);
-    DeviceCap& device = node.devices[share.device];
-    uncount(node, device);
-    change_share(device, share);
-    count(node, device);
+    ROTA_CHECK(share.device >= 0 && share.device < known);
+    if (undoable) remember(task.node, share.device);
+    DeviceCap& device = devices[share.device];
+    if (is_whole(share) && usual(device, share)) {
+      whole += sign;
+      milli += sign * kWholeGpu.value();
+      continue;
+    }
+    milli -= device.part_free();
+    whole -= device.whole_free() ? 1 : 0;
+    other(device, share);
+    milli += device.part_free();
+    whole += device.whole_free() ? 1 : 0;
   }
+  node.free.milli += milli;
+  node.free.whole += whole;
 }
 
 void Ledger::take(const TaskAlloc& task) {
-  change(task, take_share);
+  const auto usual = [](DeviceCap& device, const DeviceShare& share) {
+    if (!device.whole_free() || device.milli_free != kWholeGpu.value()) return false;
+    device.mode = DeviceMode::kWhole;
+    device.milli_free = 0;
+    ++device.holders;
+    device.memory_free -= share.memory.value();
+    ROTA_CHECK(device.memory_free >= 0);
+    return true;
+  };
+  change(task, -1, usual, take_share);
   NodeCap& node = nodes_[task.node];
   node.free.cpus -= task.cpus;
   if (task.devices.empty()) node.free.cpus_for_cpu_jobs -= task.cpus;
@@ -156,7 +177,17 @@ void Ledger::take(const TaskAlloc& task) {
 }
 
 void Ledger::give(const TaskAlloc& task) {
-  change(task, give_share);
+  const auto usual = [](DeviceCap& device, const DeviceShare& share) {
+    const bool held_whole = device.mode == DeviceMode::kWhole && device.holders == 1 &&
+                            device.milli_free == 0 && device.usable() && !device.mig;
+    if (!held_whole) return false;
+    device.mode = DeviceMode::kUnused;
+    device.milli_free = static_cast<std::int32_t>(kWholeGpu.value());
+    device.holders = 0;
+    device.memory_free += share.memory.value();
+    return true;
+  };
+  change(task, 1, usual, give_share);
   NodeCap& node = nodes_[task.node];
   node.free.cpus += task.cpus;
   if (task.devices.empty()) node.free.cpus_for_cpu_jobs += task.cpus;

@@ -102,10 +102,14 @@ class Ledger {
     DeviceCap device_before;
     NodeFree free_before;
   };
-  template <class Change>
-  void change(const TaskAlloc& task, Change&& change_share);
-  void remember(std::int32_t node);
-  void remember(std::int32_t node, std::int32_t device);
+  template <class Usual, class Other>
+  void change(const TaskAlloc& task, std::int32_t sign, Usual&& usual, Other&& other);
+  void remember(std::int32_t node) {
+    if (open_marks_ > 0) undo_.push_back({node, -1, {}, nodes_[node].free});
+  }
+  void remember(std::int32_t node, std::int32_t device) {
+    if (open_marks_ > 0) undo_.push_back({node, device, nodes_[node].devices[device], {}});
+  }
   static void uncount(NodeCap& node, const DeviceCap& device) {
     node.free.milli -= device.part_free();
     node.free.whole -= device.whole_free() ? 1 : 0;

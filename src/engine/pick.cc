@@ -47,14 +47,6 @@ const Domain* best_group(const NodeCap& node, const Request& request, const Pick
   return best;
 }
 
-DeviceShare whole_share(const NodeCap& node, std::int32_t index) {
-  DeviceShare share;
-  share.device = index;
-  share.gpus = kWholeGpu;
-  share.memory = Bytes(node.devices[index].memory_total);
-  return share;
-}
-
 }  // namespace
 
 std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,
@@ -64,14 +56,25 @@ std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,
   if (node.free.whole < request.whole) return out;
   const Domain* group = best_group(node, request, rules, islands);
   if (group == nullptr) group = best_group(node, request, rules, sockets);
+  out.resize(static_cast<std::size_t>(request.whole));
+  DeviceShare* next = out.data();
+  DeviceShare* const end = next + request.whole;
+  const bool any_device = rules.model == kNone && rules.devices == nullptr &&
+                          !request.shape.task.gpu_memory;
+  const DeviceCap* const devices = node.devices.data();
   const auto offered = group == nullptr ? std::ssize(node.devices) : std::ssize(group->devices);
-  out.reserve(static_cast<std::size_t>(request.whole));
-  for (std::ptrdiff_t i = 0; i < offered && std::ssize(out) < request.whole; ++i) {
+  for (std::ptrdiff_t i = 0; i < offered && next != end; ++i) {
     const auto index = group == nullptr ? static_cast<std::int32_t>(i)
                                         : group->devices[static_cast<std::size_t>(i)];
-    if (whole_fits(node, request, rules, index)) out.push_back(whole_share(node, index));
+    const DeviceCap& device = devices[index];
+    if (!device.whole_free()) continue;
+    if (!any_device && !whole_fits(node, request, rules, index)) continue;
+    next->device = index;
+    next->gpus = kWholeGpu;
+    next->memory = Bytes(device.memory_total);
+    ++next;
   }
-  if (std::ssize(out) < request.whole) out.clear();
+  if (next != end) out.clear();
   return out;
 }
 

@@ -389,7 +389,9 @@ Tasks Placer::place_node_by_node(Ledger& ledger, const Try& attempt) const {
   // Packing fills the fullest node that holds a task until it holds no more: the same result as
   // task by task, since taking only makes that node fuller and no other.
   const Request& request = attempt.request;
+  constexpr std::int64_t kAtOnce = 1'024;
   Tasks out;
+  out.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(attempt.most, 0, kAtOnce)));
   const auto fill = [&](NodeIndex n) {
     while (std::ssize(out) < attempt.most) {
       auto task = fit_on_node(ledger, request, n, attempt.model, attempt.domain);
