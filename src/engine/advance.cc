@@ -6,7 +6,7 @@ namespace rota::engine {
 
 void Core::advance(Instant now, std::vector<Decision>& out) {
   move_to(now);
-  estimates.ready = false;
+  state_changes();
   while (!begin_timers.empty() && begin_timers.begin()->first <= state.now) {
     const JobId id = begin_timers.begin()->second;
     begin_timers.erase(begin_timers.begin());

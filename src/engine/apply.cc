@@ -75,7 +75,7 @@ Status Core::apply(Instant now, const Event& event) {
   const Instant before = state.now;
   const bool begun = state.begun;
   move_to(now);
-  estimates.ready = false;
+  state_changes();
   Status status = std::visit([this](const auto& e) { return on(e); }, event);
   // What is refused is not remembered anywhere, so it may not move the time either.
   if (!status.ok()) {

@@ -21,6 +21,7 @@
 #include "engine/owners.h"
 #include "engine/place.h"
 #include "engine/plan.h"
+#include "engine/takeable.h"
 #include "engine/waiting.h"
 
 namespace rota::engine {
@@ -60,6 +61,13 @@ struct Estimates {
   std::map<JobId, std::optional<Instant>> found;
 };
 
+/// What a shape lacks, without what preemption could do about it.
+struct ShortagesFound {
+  std::vector<Reason> reasons;
+  /// What there is too little of even when all others have left, nodes out of use aside.
+  std::optional<std::vector<ReasonResource>> never_enough;
+};
+
 struct Core {
   State state;
   Ledger ledger;
@@ -85,7 +93,7 @@ struct Core {
   std::map<JobId, std::vector<JobId>> dependents;
   std::map<GroupId, std::vector<JobId>> group_dependents;
   std::int64_t nodes_leaving = 0;    // take nothing new and still have jobs
-  std::int64_t preemptible = 0;      // active jobs with a finite contract or surplus tasks
+  Takeable takeable_jobs;            // active ones with a finite contract or surplus tasks
   std::map<ShapeIndex, bool> feasible_cache;
   bool shares_stale = true;
 
@@ -95,6 +103,7 @@ struct Core {
   ConservativePlan plan;             // reservations of all blocked jobs (conservative)
   std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
   Estimates estimates;
+  std::map<ShapeIndex, ShortagesFound> shortages;  // found so far, like the estimates
 
   // ---- apply.cc ----
   Status apply(Instant now, const Event& event);
@@ -193,17 +202,18 @@ struct Core {
   [[nodiscard]] std::int64_t room_in_limits(const JobRec& job, std::int64_t most) const;
 
   // ---- claim.cc ----
-  [[nodiscard]] bool any_preemptible() const { return preemptible > 0; }
+  [[nodiscard]] bool any_preemptible() const { return !takeable_jobs.empty(); }
   [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const;
   /// Whether the claimant could take the candidate back at `at` if it started now.
   [[nodiscard]] bool takeable(const JobRec& claimant, const JobRec& candidate, Instant at);
-  /// `gone`: parts that another claim has taken from the ledger already.
-  [[nodiscard]] std::vector<Victim> victims_for(const JobRec& claimant, Instant at,
-                                                const std::vector<Victim>& gone = {}) const;
+  /// A place for the claimant at `at` on this ledger. `gone`: parts that another claim has taken
+  /// from it already.
   std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at,
                                   const std::vector<Victim>& gone = {});
   std::int64_t freeable_for(const JobRec& claimant);
   bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const;
+  /// The same for charged victims of another queue.
+  bool queue_within_share(const JobRec& claimant, QueueIndex victims, std::int64_t milli) const;
 
   // ---- reserve.cc ----
   std::optional<Reservation> reserve(const JobRec& job);
@@ -245,6 +255,11 @@ struct Core {
   std::vector<std::string> check_invariants() const;
 
   JobRec& job(JobId id) { return state.jobs.at(id); }
+  /// Forgets what was found out about the state for people.
+  void state_changes() {
+    estimates.ready = false;
+    shortages.clear();
+  }
   void decide(Decision decision) { queued.push_back(std::move(decision)); }
   [[nodiscard]] const Request& request(const JobRec& j) const {
     return requests.at(j.shape_index);

@@ -246,7 +246,7 @@ std::optional<Instant> limits_open(const Core& core, const JobRec& job) {
 
 /// The first contract end at which the claim would go through; none: never as things are.
 std::optional<Instant> first_contract_end(Core& core, const JobRec& job) {
-  constexpr int kTries = 64;
+  constexpr std::size_t kTries = 64;
   std::vector<Instant> ends;
   for (const JobId id : core.active) {
     const JobRec& other = *core.state.jobs.find(id);
@@ -255,14 +255,18 @@ std::optional<Instant> first_contract_end(Core& core, const JobRec& job) {
   }
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-  int tries = 0;
+  if (ends.size() > kTries) ends.resize(kTries);
+  std::vector<std::pair<Instant, JobId>> leaving;
+  for (const JobId id : core.active) {
+    const auto gone = core.leaves(*core.state.jobs.find(id));
+    if (!ends.empty() && gone && *gone <= ends.back()) leaving.emplace_back(*gone, id);
+  }
+  std::sort(leaving.begin(), leaving.end());
+  Ledger future = core.ledger;
+  auto next = leaving.begin();
   for (const Instant at : ends) {
-    if (++tries > kTries) break;
-    Ledger future = core.ledger;
-    for (const JobId id : core.active) {
-      const JobRec& other = *core.state.jobs.find(id);
-      const auto gone = core.leaves(other);
-      if (!gone || *gone > at) continue;
+    for (; next != leaving.end() && next->first <= at; ++next) {
+      const JobRec& other = *core.state.jobs.find(next->second);
       future.give(other.held);
       future.give(other.leaving);
     }
@@ -275,13 +279,21 @@ std::optional<Instant> first_contract_end(Core& core, const JobRec& job) {
 void explain_quota(Core& core, const JobRec& job, Verdict& verdict) {
   if (!job.spec.charge) return;
   const std::int64_t need = job.task_milli * job.tasks_min();
+  std::vector<std::optional<bool>> allowed(core.state.queues.size());
+  const auto within = [&](const JobRec& other) {
+    if (core.state.policy.order == Order::kPriority) return core.within_share(job, other, need);
+    auto& known = allowed[static_cast<std::size_t>(other.queue)];
+    if (!known) known = core.within_share(job, other, need);
+    return *known;
+  };
   bool protected_holder = false;
   for (const JobId id : core.active) {
     const JobRec& other = *core.state.jobs.find(id);
+    if (protected_holder) break;
     if (other.queue == job.queue || !other.spec.charge || !core.lawful(job, other)) continue;
     const auto end = other.contract_ends();
     const bool over = end && *end <= core.state.now;
-    if (!over && core.within_share(job, other, need)) protected_holder = true;
+    if (!over && within(other)) protected_holder = true;
   }
   if (!protected_holder) return;
   Reason reason = reason_of(ReasonCode::kQuotaInUse);

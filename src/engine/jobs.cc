@@ -199,6 +199,7 @@ void Core::set_timers(const JobRec& job, bool on) {
   };
   set(limit_timers, job.limit_ends());
   set(contract_timers, job.contract_ends());
+  if (on) takeable_jobs.put(job);
 }
 
 void Core::make_claim(JobRec& job, Claim claim) {
@@ -297,7 +298,7 @@ void Core::order_start(JobRec& job, Tasks tasks) {
   for (const QueueIndex q : owners.path(job.queue)) ++state.queues[q].running;
   if (job.user != kNone) ++state.users[job.user].running;
   if (job.shape.min_tasks > 0) elastic.insert(job.id);
-  if (job.spec.min_runtime || job.shape.min_tasks > 0) ++preemptible;
+  takeable_jobs.put(job);
   AttemptRec attempt;
   attempt.number = job.attempts;
   attempt.ordered = state.now;
@@ -415,7 +416,7 @@ void Core::release(JobRec& job) {
   active.erase(job.id);
   interactive.erase(job.id);
   elastic.erase(job.id);
-  if (job.spec.min_runtime || job.shape.min_tasks > 0) --preemptible;
+  takeable_jobs.erase(job.id);
   job.leaves_at.reset();
   shares_stale = true;
   victim_left(job.id);

@@ -122,6 +122,18 @@ void Ledger::adopt(NodeCap node) {
   index_.admit(node);
   index_.add(static_cast<std::int32_t>(nodes_.size()), node);
   nodes_.push_back(std::move(node));
+  note_impaired(static_cast<std::int32_t>(nodes_.size()) - 1);
+}
+
+void Ledger::note_impaired(std::int32_t node) {
+  const NodeCap& cap = nodes_[node];
+  const bool sound = cap.open && std::all_of(cap.devices.begin(), cap.devices.end(),
+                                             [](const DeviceCap& d) { return d.usable(); });
+  if (sound) {
+    impaired_.erase(node);
+  } else {
+    impaired_.insert(node);
+  }
 }
 
 /// Changes the devices of the task's shares and keeps the node's counts in step. `usual` does the
@@ -225,6 +237,7 @@ void Ledger::set_open(std::int32_t node, bool open) {
   index_.remove(node, cap);
   cap.open = open;
   index_.add(node, cap);
+  note_impaired(node);
 }
 
 void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) {
@@ -235,6 +248,7 @@ void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) 
   cap.devices[device].out = bits;
   count(cap, cap.devices[device]);
   index_.add(node, cap);
+  note_impaired(node);
 }
 
 void Ledger::set_reserved(std::int32_t node, std::int64_t cpus) {

@@ -52,6 +52,8 @@ class Ledger {
   [[nodiscard]] std::int64_t milli_free_open() const { return index_.milli(); }
   /// Where something is free, in step with the nodes at every moment.
   [[nodiscard]] const FreeIndex& index() const { return index_; }
+  /// Nodes that are closed or have a device that is out.
+  [[nodiscard]] const NodeSet& impaired() const { return impaired_; }
 
   void take(const TaskAlloc& task);
   void give(const TaskAlloc& task);
@@ -102,6 +104,7 @@ class Ledger {
     DeviceCap device_before;
     NodeFree free_before;
   };
+  void note_impaired(std::int32_t node);
   template <class Usual, class Other>
   void change(const TaskAlloc& task, std::int32_t sign, Usual&& usual, Other&& other);
   void remember(std::int32_t node) {
@@ -121,6 +124,7 @@ class Ledger {
 
   std::vector<NodeCap> nodes_;
   FreeIndex index_;
+  NodeSet impaired_;
   std::vector<Undo> undo_;
   std::int32_t open_marks_ = 0;
 };

@@ -21,6 +21,10 @@ bool names_node(const std::vector<std::string>& names, const NodeSpec& node) {
   });
 }
 
+bool contains(const std::vector<std::int32_t>& list, std::int32_t item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
 bool model_matches(const Request& request, const DeviceCap& device) {
   return std::any_of(request.models.begin(), request.models.end(),
                      [&](std::int32_t m) { return m == kNone || m == device.model; });
@@ -181,23 +185,27 @@ void RequestTable::compile(ShapeIndex index, const State& state, const Topology&
   compile_sites(request, state, topology);
   request.nodes.clear();
   request.node_set = NodeSet();
+  request.hosts = NodeSet();
   for (NodeIndex n = 0; n < static_cast<NodeIndex>(state.nodes.size()); ++n) {
-    if (node_may_host(state, request.shape, n) &&
-        node_could_hold(request, state.nodes[n].spec, ledger.node(n))) {
-      request.nodes.push_back(n);
-      request.node_set.insert(n);
-    }
+    if (!node_may_host(state, request.shape, n)) continue;
+    if (contains(request.sites, topology.site_of(n))) request.hosts.insert(n);
+    if (!node_could_hold(request, state.nodes[n].spec, ledger.node(n))) continue;
+    request.nodes.push_back(n);
+    request.node_set.insert(n);
   }
   compile_options(request, state, topology, ledger);
   request.milli = milli_of_one(request, state, ledger);
   const JobShape& shape = request.shape;
+  const bool any_mixed = std::any_of(request.nodes.begin(), request.nodes.end(),
+                                     [&](NodeIndex n) { return topology.mixed(n); });
+  request.countable = request.kind == NeedKind::kWhole && !shape.task.gpu_memory &&
+                      shape.same == TopologyLevel::kNone && request.options.empty() &&
+                      request.sites.size() == 1 && !any_mixed;
   const bool plain = request.kind == NeedKind::kWhole && shape.task.cpus == 0 &&
                      shape.task.memory.value() == 0 && !shape.task.gpu_memory &&
                      shape.same == TopologyLevel::kNone && shape.prefer == TopologyLevel::kNone &&
                      request.models == std::vector<std::int32_t>{kNone} &&
-                     request.sites.size() == 1 && topology.sites().size() == 1 &&
-                     std::none_of(request.nodes.begin(), request.nodes.end(),
-                                  [&](NodeIndex n) { return topology.mixed(n); });
+                     request.sites.size() == 1 && topology.sites().size() == 1 && !any_mixed;
   not_plain_ += (request.plain ? 1 : 0) - (plain ? 1 : 0);
   request.plain = plain;
 }

@@ -35,13 +35,20 @@ struct Shortage {
 
 class Counter {
  public:
-  Counter(Core& core, Ledger& ledger, const JobRec& job, std::vector<NodeIndex> nodes)
+  /// Counts on the nodes where the job is allowed that are open on the ledger `open`.
+  Counter(Core& core, Ledger& ledger, const JobRec& job, const Ledger& open)
       : core_(core), ledger_(ledger), job_(job), wish_(core.request(job)),
-        nodes_(std::move(nodes)), tasks_(job.tasks_min()) {
+        any_device_(wish_.models == std::vector<std::int32_t>{kNone} &&
+                    !wish_.shape.task.gpu_memory),
+        tasks_(job.tasks_min()) {
     need_ = needs();
     // CPUs and memory beside no device that could serve are no help to a job that needs one.
-    if (wish_.kind == NeedKind::kNoDevice) return;
-    std::erase_if(nodes_, [this](NodeIndex n) { return !has_device_for(n); });
+    const bool any = wish_.kind == NeedKind::kNoDevice;
+    for (NodeIndex n = wish_.hosts.next(0); n != NodeSet::kEnd; n = wish_.hosts.next(n + 1)) {
+      if (!open.node(n).open || (!any && !has_device_for(n))) continue;
+      nodes_.push_back(n);
+      node_set_.insert(n);
+    }
   }
 
   std::vector<Shortage> count();
@@ -75,7 +82,9 @@ class Counter {
   Ledger& ledger_;
   const JobRec& job_;
   const Request& wish_;
+  bool any_device_;                // of whole ones, any serves
   std::vector<NodeIndex> nodes_;
+  NodeSet node_set_;               // the same
   std::int64_t tasks_;
   Amounts need_{};
   Amounts sum_{};
@@ -164,7 +173,11 @@ void Counter::add_device(Amounts& sum, NodeIndex n, std::int32_t d, std::int32_t
 Amounts Counter::on_node(NodeIndex n, std::int32_t model) const {
   Amounts sum{};
   const NodeCap& node = ledger_.node(n);
-  for (std::int32_t d = 0; d < std::ssize(node.devices); ++d) add_device(sum, n, d, model);
+  if (wish_.kind == NeedKind::kWhole && model == kNone && any_device_) {
+    of(sum, ReasonResource::kGpu) = std::int64_t{1000} * node.free.whole;
+  } else {
+    for (std::int32_t d = 0; d < std::ssize(node.devices); ++d) add_device(sum, n, d, model);
+  }
   of(sum, ReasonResource::kCpu) =
       wish_.kind == NeedKind::kNoDevice
           ? std::min(node.free.cpus, std::max<std::int64_t>(0, node.free.cpus_for_cpu_jobs))
@@ -176,7 +189,7 @@ Amounts Counter::on_node(NodeIndex n, std::int32_t model) const {
 Amounts Counter::in_domain(const Domain& domain) const {
   Amounts sum{};
   for (const NodeIndex n : domain.nodes) {
-    if (std::find(nodes_.begin(), nodes_.end(), n) == nodes_.end()) continue;
+    if (!node_set_.contains(n)) continue;
     Amounts one = on_node(n, kNone);
     if (!domain.devices.empty()) {
       Amounts some{};
@@ -318,18 +331,6 @@ Reason reason_from(const Shortage& s, ReasonCode code, std::int64_t have) {
   return reason;
 }
 
-/// Nodes where the job is allowed at all, in a site it may use.
-std::vector<NodeIndex> allowed_nodes(const Core& core, const JobRec& job) {
-  std::vector<NodeIndex> out;
-  const Request& wish = core.request(job);
-  for (NodeIndex n = 0; n < std::ssize(core.state.nodes); ++n) {
-    const bool site = std::find(wish.sites.begin(), wish.sites.end(),
-                                core.topology.site_of(n)) != wish.sites.end();
-    if (site && node_may_host(core.state, job.shape, n)) out.push_back(n);
-  }
-  return out;
-}
-
 void explain_outages(Core& core, const JobRec& job, Verdict& verdict) {
   Reason drained;
   drained.code = ReasonCode::kDrained;
@@ -341,8 +342,10 @@ void explain_outages(Core& core, const JobRec& job, Verdict& verdict) {
     if (detail.size() < 200) detail += (detail.empty() ? "" : ", ") + what;
   };
   const Request& wish = core.request(job);
-  for (const NodeIndex n : allowed_nodes(core, job)) {
-    if (!std::binary_search(wish.nodes.begin(), wish.nodes.end(), n)) continue;
+  const NodeSet& impaired = core.ledger.impaired();
+  for (NodeIndex n = impaired.next_common(wish.hosts, 0); n != NodeSet::kEnd;
+       n = impaired.next_common(wish.hosts, n + 1)) {
+    if (!wish.node_set.contains(n)) continue;
     const NodeRec& node = core.state.nodes[n];
     if (!node.up()) {
       name(unhealthy.detail, "node " + node.spec.name + " is down");
@@ -376,17 +379,20 @@ void explain_outages(Core& core, const JobRec& job, Verdict& verdict) {
 }  // namespace
 
 void explain_shortage(Core& core, const JobRec& job, Verdict& verdict) {
-  std::vector<NodeIndex> nodes = allowed_nodes(core, job);
-  std::erase_if(nodes, [&](NodeIndex n) { return !core.ledger.node(n).open; });
-  Counter counter(core, core.ledger, job, nodes);
+  const auto [known, first] = core.shortages.try_emplace(job.shape_index);
+  ShortagesFound& found = known->second;
+  if (first) {
+    for (const Shortage& s : Counter(core, core.ledger, job, core.ledger).count()) {
+      Reason reason = s.best ? reason_from(s, ReasonCode::kFragmented, *s.best)
+                             : reason_from(s, ReasonCode::kInsufficientFree, s.free);
+      reason.free = s.free;
+      reason.best = s.best;
+      found.reasons.push_back(std::move(reason));
+    }
+  }
   const std::int64_t freeable = core.freeable_for(job);
-  for (const Shortage& s : counter.count()) {
-    Reason reason =
-        s.best ? reason_from(s, ReasonCode::kFragmented, *s.best)
-               : reason_from(s, ReasonCode::kInsufficientFree, s.free);
-    reason.free = s.free;
-    reason.best = s.best;
-    if (s.resource == ReasonResource::kGpu) reason.freeable = freeable;
+  for (Reason reason : found.reasons) {
+    if (reason.resource == ReasonResource::kGpu) reason.freeable = freeable;
     reason.preemption_helps = freeable > 0;
     verdict.reasons.push_back(std::move(reason));
   }
@@ -394,15 +400,19 @@ void explain_shortage(Core& core, const JobRec& job, Verdict& verdict) {
   explain_outages(core, job, verdict);
   if (verdict.reasons.size() == outages) return;
   // What is out of use may be missed even when all others have left.
-  Counter idle(core, core.empty, job, std::move(nodes));
-  const std::vector<Shortage> never = idle.count();
+  if (!found.never_enough) {
+    found.never_enough.emplace();
+    for (const Shortage& s : Counter(core, core.empty, job, core.ledger).count()) {
+      if (!s.best) found.never_enough->push_back(s.resource);
+    }
+  }
   for (std::size_t i = 0; i < outages; ++i) {
     Reason& reason = verdict.reasons[i];
     if (reason.code != ReasonCode::kInsufficientFree) continue;
-    const bool lacks = std::any_of(never.begin(), never.end(), [&](const Shortage& s) {
-      return !s.best && s.resource == reason.resource;
-    });
-    if (lacks) reason.waiting_helps = false;
+    const auto& never = *found.never_enough;
+    if (std::find(never.begin(), never.end(), reason.resource) != never.end()) {
+      reason.waiting_helps = false;
+    }
   }
 }
 
@@ -450,7 +460,7 @@ std::string unmet_rule(const Core& core, const JobRec& job) {
 }  // namespace
 
 void explain_infeasible(Core& core, const JobRec& job, Verdict& verdict) {
-  Counter counter(core, core.empty, job, allowed_nodes(core, job));
+  Counter counter(core, core.empty, job, core.empty);
   std::vector<Shortage> found = counter.count();
   if (found.front().within == ReasonScope::kNone) {
     const auto one = counter.count_in_one_place();

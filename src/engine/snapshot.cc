@@ -113,7 +113,8 @@ void Core::rebuild() {
   dependents.clear();
   group_dependents.clear();
   feasible_cache.clear();
-  nodes_leaving = preemptible = 0;
+  nodes_leaving = 0;
+  takeable_jobs.clear();
   waiting.clear();
   for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) {
     const NodeRec& node = state.nodes[n];
@@ -157,7 +158,7 @@ void Core::rebuild() {
     restore_timers(job);
     if (job.spec.interactive && job.attempt_started()) interactive.insert(job.id);
     if (job.shape.min_tasks > 0) elastic.insert(job.id);
-    if (job.spec.min_runtime || job.shape.min_tasks > 0) ++preemptible;
+    takeable_jobs.put(job);
   });
   plan.invalidate();
   reservation.reset();
