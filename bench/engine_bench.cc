@@ -2,7 +2,10 @@
 // Every case states its work in its name; "naive" rows are the bar that runs beside ours.
 #include <benchmark/benchmark.h>
 
+#include <memory>
+
 #include "bench/world.h"
+#include "engine/core.h"
 #include "engine/owners.h"
 
 namespace rota::bench {
@@ -144,14 +147,14 @@ void BM_ChargeOneJob(benchmark::State& state) {
 }
 BENCHMARK(BM_ChargeOneJob)->Iterations(100'000);
 
-/// A full cluster of 1,000 x 8 with `pending` jobs behind it.
-engine::Engine full_engine(std::int64_t pending) {
+/// A full cluster of `nodes` x 8 with `pending` jobs behind it.
+engine::Engine full_engine(std::int64_t pending, std::int64_t nodes = 1'000) {
   Random random(kSeed);
-  engine::Engine engine = make_engine(1'000);
+  engine::Engine engine = make_engine(nodes);
   std::uint64_t last = 0;
   while (engine.cluster().pending < pending) {
-    submit_jobs(engine, Instant(0), last + 1, last + 1'000, random);
-    last += 1'000;
+    submit_jobs(engine, Instant(0), last + 1, last + static_cast<std::uint64_t>(nodes), random);
+    last += static_cast<std::uint64_t>(nodes);
     settle(engine, Instant(0));
   }
   return engine;
@@ -172,6 +175,96 @@ void BM_ExplainOneJob(benchmark::State& state) {
 }
 BENCHMARK(BM_ExplainOneJob)->Arg(10'000)->Unit(benchmark::kMicrosecond)->Iterations(200);
 
+/// A cluster of `nodes` full of small jobs of one team whose contracts are over; another team owns
+/// `quota_gpus` of it and has one gang of 512 GPUs waiting, the last job submitted.
+struct ReclaimWorld {
+  std::unique_ptr<engine::Core> core = std::make_unique<engine::Core>();
+  JobId gang;
+};
+
+ReclaimWorld reclaim_world(std::int64_t nodes, std::int64_t quota_gpus) {
+  Random random(kSeed);
+  ReclaimWorld world;
+  engine::Core* core = world.core.get();
+  core->state.queues.emplace_back();  // the root
+  const auto must = [&](Instant at, const Event& event) {
+    const Status ok = core->apply(at, event);
+    ROTA_CHECK(ok.ok());
+  };
+  Policy policy;
+  policy.backfill = Backfill::kGreedy;
+  must(Instant(0), PolicySet{policy});
+  for (const char* name : {"owner", "borrower"}) {
+    QueueSpec queue;
+    queue.name = name;
+    const bool owner = queue.name == "owner";
+    if (owner) queue.quota = whole_gpus(quota_gpus);
+    queue.weight = owner ? 0 : 1;
+    must(Instant(0), QueueSet{queue});
+  }
+  for (std::int64_t i = 0; i < nodes; ++i) must(Instant(0), NodeReported{make_node(i, 8)});
+  std::uint64_t id = 0;
+  for (std::int64_t held = 0; held < nodes * 8;) {
+    const std::int64_t gpus = std::min(job_gpus(random), nodes * 8 - held);
+    JobSubmitted job = make_job(++id, gpus, random);
+    job.spec.queue = "borrower";
+    job.spec.priority = 0;
+    job.spec.min_runtime = Duration::minutes(random.between(1, 60));
+    job.spec.time_limit = Duration::hours(100);
+    must(Instant(0), job);
+    held += gpus;
+  }
+  engine::CycleResult cycle = core->run_cycle(Instant(0));
+  for (std::int64_t second = 1; cycle.changed; ++second) {
+    const Instant now = Instant(0) + Duration::seconds(second);
+    for (const Decision& decision : cycle.decisions) {
+      const auto* start = std::get_if<StartAttempt>(&decision);
+      if (start != nullptr) must(now, AttemptStarted{start->job, start->attempt});
+    }
+    cycle = core->run_cycle(now);
+  }
+  const Instant later = Instant(0) + Duration::hours(2);
+  core->move_to(later);
+  JobSubmitted gang = make_job(++id, 8, random);
+  gang.spec.queue = "owner";
+  gang.spec.shape.tasks = 64;
+  must(later, gang);
+  world.gang = JobId(id);
+  // Its owner wants all of its quota.
+  gang.job = JobId(id + 1);
+  gang.spec.shape.tasks = nodes;
+  must(later, gang);
+  core->divide_shares();
+  return world;
+}
+
+// Who has to leave for a gang of 512 GPUs where only small jobs run: the whole search, undone.
+void BM_VictimsForGang512(benchmark::State& state) {
+  const ReclaimWorld world = reclaim_world(state.range(0), state.range(0) * 8);
+  engine::Core* core = world.core.get();
+  const engine::JobRec& gang = core->job(world.gang);
+  std::size_t victims = 0;
+  for (auto _ : state) {
+    auto claim = core->find_claim(gang, core->ledger, core->state.now);
+    ROTA_CHECK(claim.has_value());
+    victims = claim->victims.size();
+  }
+  state.counters["victims"] = static_cast<double>(victims);
+}
+BENCHMARK(BM_VictimsForGang512)->Arg(1'000)->Arg(12'500)->Unit(benchmark::kMicrosecond);
+
+// The same gang where its queue owns less than it asks for: nobody may be taken.
+void BM_ImpossibleReclaim(benchmark::State& state) {
+  const ReclaimWorld world = reclaim_world(state.range(0), 256);
+  engine::Core* core = world.core.get();
+  const engine::JobRec& gang = core->job(world.gang);
+  for (auto _ : state) {
+    auto claim = core->find_claim(gang, core->ledger, core->state.now);
+    ROTA_CHECK(!claim.has_value());
+  }
+}
+BENCHMARK(BM_ImpossibleReclaim)->Arg(12'500)->Unit(benchmark::kMicrosecond);
+
 // A job is submitted to a full cluster of 1,000 x 8 where others wait already; one cycle decides.
 void BM_SubmitAndCycle(benchmark::State& state) {
   Random random(kSeed + 2);
@@ -186,6 +279,44 @@ void BM_SubmitAndCycle(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_SubmitAndCycle)->Arg(10'000)->Unit(benchmark::kMicrosecond)->Iterations(500);
+
+// One cycle after 100 events, a job ending or one being submitted, on a full cluster of 12,500 x 8
+// with 10,000 jobs waiting.
+void BM_CycleAfter100Events(benchmark::State& state) {
+  Random random(kSeed + 3);
+  engine::Engine engine = full_engine(10'000, state.range(0));
+  std::uint64_t id = engine.jobs().back().value();
+  std::vector<JobId> running;
+  for (const JobId job : engine.live_jobs()) {
+    if (engine.job(job)->state == JobState::kRunning) running.push_back(job);
+  }
+  Instant now = engine.now();
+  for (auto _ : state) {
+    state.PauseTiming();
+    now = now + Duration::seconds(1);
+    for (int i = 0; i < 50; ++i) {
+      const std::size_t at = random.below(running.size());
+      AttemptEnded end;
+      end.job = running[at];
+      end.attempt = 1;
+      ROTA_CHECK(engine.apply(now, end).ok());
+      running[at] = running.back();
+      running.pop_back();
+      ROTA_CHECK(engine.apply(now, make_job(++id, job_gpus(random), random)).ok());
+    }
+    state.ResumeTiming();
+    const engine::CycleResult cycle = engine.run_cycle(now);
+    state.PauseTiming();
+    for (const Decision& decision : cycle.decisions) {
+      const auto* start = std::get_if<StartAttempt>(&decision);
+      if (start == nullptr) continue;
+      ROTA_CHECK(engine.apply(now, AttemptStarted{start->job, start->attempt}).ok());
+      running.push_back(start->job);
+    }
+    state.ResumeTiming();
+  }
+}
+BENCHMARK(BM_CycleAfter100Events)->Arg(12'500)->Unit(benchmark::kMillisecond)->Iterations(10);
 
 // The first cycle on an empty cluster of 1,000 x 8 with 10,000 jobs waiting: starts what fits.
 void BM_ColdCycle(benchmark::State& state) {

@@ -7,6 +7,10 @@ namespace rota::engine {
 
 namespace {
 
+Int128 cost_rate_of(const NodeSpec& spec) {
+  return static_cast<Int128>(spec.cost.value()) * 1000 * std::ssize(spec.devices);
+}
+
 bool is_app_fault(std::int64_t xid) { return xid == 13 || xid == 31; }
 
 Status check_node(const NodeSpec& spec) {
@@ -85,9 +89,12 @@ void Core::count_healthy() {
   for (const NodeRec& node : state.nodes) {
     healthy += node.healthy();
     if (node.future || node.removed) continue;
-    cost_rate +=
-        static_cast<Int128>(node.spec.cost.value()) * 1000 * std::ssize(node.spec.devices);
+    cost_rate += cost_rate_of(node.spec);
   }
+  note_healthy(healthy, cost_rate);
+}
+
+void Core::note_healthy(std::int64_t healthy, Int128 cost_rate) {
   shares_stale = true;
   if (healthy == state.cluster.healthy && cost_rate == state.cluster.cost_rate) return;
   settle_cluster();
@@ -107,7 +114,9 @@ Status Core::on(const NodeReported& e) {
   const auto known = node_by_name.find(e.node.name);
   if (known == node_by_name.end()) {
     add_node(e.node);
-    count_healthy();
+    const NodeRec& added = state.nodes.back();
+    note_healthy(state.cluster.healthy + added.healthy(),
+                 state.cluster.cost_rate + (added.future ? 0 : cost_rate_of(added.spec)));
     requests_changed();
     return {};
   }

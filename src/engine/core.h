@@ -141,6 +141,7 @@ struct Core {
   }
   void node_opened_or_closed(NodeIndex node);
   void count_healthy();
+  void note_healthy(std::int64_t healthy, Int128 cost_rate);
   void requests_changed();
   void stop_jobs_on(NodeIndex node, std::int32_t device, StopCause cause);
   std::vector<JobId> jobs_on(NodeIndex node, std::int32_t device) const;
