@@ -164,7 +164,9 @@ std::int32_t FreeWalk::next() {
   Run* best = nullptr;
   for (Run& run : runs_) {
     if (run.at == KeySet::kEnd) continue;
-    if (best == nullptr || PlaceKey::rank(run.at, order_) < PlaceKey::rank(best->at, order_)) best = &run;
+    const bool first =
+        best == nullptr || PlaceKey::rank(run.at, order_) < PlaceKey::rank(best->at, order_);
+    if (first) best = &run;
   }
   const bool pure = level_node_ != NodeSet::kEnd &&
                     (best == nullptr || PlaceKey::rank(level_key(), order_) <

@@ -201,7 +201,9 @@ class World {
       case 1:
       case 2: shape.task.gpus = MilliGpu(std::array{100, 250, 300, 500, 700}[random_.below(5)]);
         break;
-      case 3: shape.task.mig = std::array{"1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"}[random_.below(4)];
+      case 3:
+        shape.task.mig =
+            std::array{"1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"}[random_.below(4)];
         break;
       case 4:
         shape.task.slots = random_.between(1, 6);

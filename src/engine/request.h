@@ -24,7 +24,7 @@ struct Request {
   NodeSet hosts;                        // where names, labels and sites let it run, fitting or not
   std::vector<NodeSet> options;         // of each site by each model; empty: all are `node_set`
   std::vector<std::int32_t> elsewhere;  // sites it may not use, for data_locality
-  bool countable = false;               // whole GPUs, each node holds what its free amounts divide to
+  bool countable = false;               // whole GPUs; nodes hold what their free amounts divide to
   bool plain = false;                   // whole GPUs of any device and nothing else
 
   /// Where one task could run at most, for options by their places in `sites` and `models`.
