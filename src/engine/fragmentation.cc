@@ -27,9 +27,8 @@ std::int64_t points(std::int64_t fall) {
   return std::upper_bound(kFallOf.begin(), kFallOf.end(), fall) - kFallOf.begin();
 }
 
-bool model_fits(const std::vector<std::int32_t>& models, const DeviceCap& device) {
-  return models.empty() ||
-         std::find(models.begin(), models.end(), device.model) != models.end();
+bool names(const std::vector<std::int32_t>& models, std::int32_t model) {
+  return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
 }
 
 }  // namespace
@@ -57,13 +56,13 @@ void Fragmentation::update(const std::map<TaskKind, std::int64_t>& mix, std::uin
     std::int64_t named = 0;
     for (const std::string& model : kind.models) {
       const std::int32_t index = topology.model_index(model);
-      if (index == kNone) continue;
-      type.models.push_back(index);
-      named += capacity[index];
+      type.models.push_back(index);  // kNone: no device is of this model
+      if (index != kNone) named += capacity[index];
     }
     demand += static_cast<Int128>(kind.milli) * count;
     for (const std::int32_t m : type.models) {
-      if (named > 0) pinned[m] += static_cast<Int128>(kind.milli) * count * capacity[m] / named;
+      if (named == 0 || m == kNone) continue;
+      pinned[m] += static_cast<Int128>(kind.milli) * count * capacity[m] / named;
     }
     total += count;
     types_.push_back(std::move(type));
@@ -83,43 +82,79 @@ void Fragmentation::update(const std::map<TaskKind, std::int64_t>& mix, std::uin
   types_.resize(kept);
 }
 
-std::int64_t Fragmentation::fragment_for(const NodeCap& node, const Type& type) {
-  const std::int64_t idle = node.free.milli;
-  if (type.milli == 0 || type.cpus > node.free.cpus || type.memory > node.free.memory) {
-    return idle;
+/// As the node is, or as it would be with the task taken.
+void Fragmentation::Idle::count(const NodeCap& node, const TaskAlloc* taken) {
+  devices.clear();
+  milli = whole = 0;
+  cpus = node.free.cpus - (taken != nullptr ? taken->cpus : 0);
+  memory = node.free.memory - (taken != nullptr ? taken->memory : 0);
+  one_model = true;
+  const auto add = [this](const DeviceCap& device) {
+    if (!device.usable()) return;
+    devices.push_back({device.part_free(), device.model, device.whole_free()});
+    milli += devices.back().milli;
+    whole += devices.back().whole ? 1 : 0;
+    one_model = one_model && device.model == devices.front().model;
+  };
+  std::size_t next = 0;  // of the task's shares, which are in the order of the devices
+  for (std::size_t d = 0; d < node.devices.size(); ++d) {
+    const bool touched = taken != nullptr && next < taken->devices.size() &&
+                         static_cast<std::size_t>(taken->devices[next].device) == d;
+    if (!touched) {
+      add(node.devices[d]);
+      continue;
+    }
+    DeviceCap device = node.devices[d];
+    for (; next < taken->devices.size() &&
+           static_cast<std::size_t>(taken->devices[next].device) == d;
+         ++next) {
+      take_share(device, taken->devices[next]);
+    }
+    add(device);
   }
-  std::int64_t fitting = 0;   // devices that could serve
-  std::int64_t useful = 0;    // idle parts on them
-  for (const DeviceCap& device : node.devices) {
-    if (!device.usable() || !model_fits(type.models, device)) continue;
-    const bool fits = type.milli >= 1000 ? device.whole_free() : device.part_free() >= type.milli;
-    if (!fits) continue;
-    ++fitting;
-    useful += device.part_free();
-  }
-  const std::int64_t need = type.milli >= 1000 ? type.milli / 1000 : 1;
-  return fitting < need ? idle : idle - useful;
 }
 
-std::int64_t Fragmentation::fragment(const NodeCap& node) const {
+std::int64_t Fragmentation::fragment_for(const Idle& idle, const Type& type) {
+  if (type.milli == 0 || type.cpus > idle.cpus || type.memory > idle.memory) return idle.milli;
+  if (idle.devices.empty()) return 0;
+  const bool whole = type.milli >= 1000;
+  if (idle.one_model) {
+    if (!names(type.models, idle.devices.front().model)) return idle.milli;
+    if (whole) {
+      return idle.whole < type.milli / 1000 ? idle.milli : idle.milli - 1000 * idle.whole;
+    }
+  }
+  std::int64_t fitting = 0;  // devices that could serve
+  std::int64_t useful = 0;   // idle parts on them
+  for (const Idle::Device& device : idle.devices) {
+    const bool fits = whole ? device.whole : device.milli >= type.milli;
+    if (!fits || (!idle.one_model && !names(type.models, device.model))) continue;
+    ++fitting;
+    useful += device.milli;
+  }
+  const std::int64_t need = whole ? type.milli / 1000 : 1;
+  return fitting < need ? idle.milli : idle.milli - useful;
+}
+
+std::int64_t Fragmentation::fragment(const Idle& idle) const {
   if (weight_sum_ == 0) return 0;
   Int128 sum = 0;
   for (const Type& type : types_) {
-    sum += static_cast<Int128>(fragment_for(node, type)) * type.weight;
+    sum += static_cast<Int128>(fragment_for(idle, type)) * type.weight;
   }
   return static_cast<std::int64_t>(sum / weight_sum_);
 }
 
+std::int64_t Fragmentation::fragment(const NodeCap& node) const {
+  before_.count(node, nullptr);
+  return fragment(before_);
+}
+
 std::int64_t Fragmentation::score(const NodeCap& node, const TaskAlloc& task,
                                   std::size_t models_named) const {
-  Ledger after;
-  NodeCap copy = node;
-  const std::int64_t before = fragment(node);
-  TaskAlloc taken = task;
-  taken.node = 0;
-  after.adopt(std::move(copy));
-  after.take(taken);
-  const std::int64_t gained = points(before - fragment(after.node(0))) * 1000;
+  before_.count(node, nullptr);
+  after_.count(node, &task);
+  const std::int64_t gained = points(fragment(before_) - fragment(after_)) * 1000;
   if (task.devices.empty() || models_named == 1) return gained;
   const std::int32_t model = node.devices[task.devices.front().device].model;
   return gained - (models_named == 0 ? 10 : 5) * pressure_[model];

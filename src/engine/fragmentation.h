@@ -9,7 +9,7 @@
 // Scarcity: the pressure of a model is what tasks pinned to it demand over its capacity, with all
 // demand scaled to all capacity, capped at 1.5. A task that names no model pays 10 points of score
 // per unit of pressure, one that names several pays 5, so it takes the least contested model.
-// Cost: a score is O(types x devices of the node).
+// Cost: a score is O(types) for whole devices of one model, else O(types x devices of the node).
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,25 @@ class Fragmentation {
     std::vector<std::int32_t> models;  // empty: any
     std::int64_t weight = 0;
   };
-  [[nodiscard]] static std::int64_t fragment_for(const NodeCap& node, const Type& type);
+  /// What the usable devices of a node have free.
+  struct Idle {
+    struct Device {
+      std::int32_t milli = 0;
+      std::int16_t model = 0;
+      bool whole = false;
+    };
+    std::vector<Device> devices;
+    std::int64_t milli = 0;
+    std::int64_t whole = 0;      // devices that can be given out whole
+    std::int64_t cpus = 0;
+    std::int64_t memory = 0;
+    bool one_model = true;
+    void count(const NodeCap& node, const TaskAlloc* taken);
+  };
+  [[nodiscard]] static std::int64_t fragment_for(const Idle& idle, const Type& type);
+  [[nodiscard]] std::int64_t fragment(const Idle& idle) const;
+  mutable Idle before_;                 // scratch
+  mutable Idle after_;
   std::vector<Type> types_;
   std::int64_t weight_sum_ = 0;
   std::vector<std::int64_t> pressure_;  // by model, in thousandths

@@ -16,30 +16,6 @@ std::uint8_t mig_mask(const DeviceShare& share) {
   return static_cast<std::uint8_t>(((1U << share.mig_size) - 1U) << share.mig_start);
 }
 
-void take_share(DeviceCap& device, const DeviceShare& share) {
-  ++device.holders;
-  if (is_whole(share)) {
-    ROTA_CHECK(device.mode == DeviceMode::kUnused);
-    device.mode = DeviceMode::kWhole;
-    device.milli_free = 0;
-  } else if (share.mig_start >= 0) {
-    ROTA_CHECK((device.mig_used & mig_mask(share)) == 0);
-    device.mode = DeviceMode::kMig;
-    device.mig_used |= mig_mask(share);
-    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
-  } else if (share.slots > 0) {
-    device.mode = DeviceMode::kSlots;
-    device.slots_free = static_cast<std::int16_t>(device.slots_free - share.slots);
-    ROTA_CHECK(device.slots_free >= 0);
-    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
-  } else {
-    device.mode = DeviceMode::kFraction;
-    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
-  }
-  device.memory_free -= share.memory.value();
-  ROTA_CHECK(device.milli_free >= 0 && device.memory_free >= 0);
-}
-
 /// What of `wanted` is still free. Where the device is used in another way by now, all that is left
 /// of it that way: nobody else may have it while the holder of `wanted` is there.
 void append_rest(const DeviceCap& device, const DeviceShare& wanted,
@@ -93,6 +69,30 @@ void give_share(DeviceCap& device, const DeviceShare& share) {
 }
 
 }  // namespace
+
+void take_share(DeviceCap& device, const DeviceShare& share) {
+  ++device.holders;
+  if (is_whole(share)) {
+    ROTA_CHECK(device.mode == DeviceMode::kUnused);
+    device.mode = DeviceMode::kWhole;
+    device.milli_free = 0;
+  } else if (share.mig_start >= 0) {
+    ROTA_CHECK((device.mig_used & mig_mask(share)) == 0);
+    device.mode = DeviceMode::kMig;
+    device.mig_used |= mig_mask(share);
+    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
+  } else if (share.slots > 0) {
+    device.mode = DeviceMode::kSlots;
+    device.slots_free = static_cast<std::int16_t>(device.slots_free - share.slots);
+    ROTA_CHECK(device.slots_free >= 0);
+    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
+  } else {
+    device.mode = DeviceMode::kFraction;
+    device.milli_free -= static_cast<std::int32_t>(share.gpus.value());
+  }
+  device.memory_free -= share.memory.value();
+  ROTA_CHECK(device.milli_free >= 0 && device.memory_free >= 0);
+}
 
 std::int64_t TaskAlloc::milli() const {
   std::int64_t sum = 0;

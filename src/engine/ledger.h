@@ -40,6 +40,9 @@ using Tasks = std::vector<TaskAlloc>;
 
 std::int64_t milli_of(const Tasks& tasks);
 
+/// Takes the share of the device, which must have it; the counts of its node are the caller's.
+void take_share(DeviceCap& device, const DeviceShare& share);
+
 class Ledger {
  public:
   /// Adds an empty node; returns its index. Not inside a transaction.

@@ -1,0 +1,154 @@
+#include "engine/fragmentation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/random.h"
+#include "model/policy.h"
+
+namespace rota::engine {
+namespace {
+
+/// A node of eight devices of one or two models, partly used; the mix that looks at it.
+class RandomNode {
+ public:
+  explicit RandomNode(std::uint64_t seed) : random_(seed) {
+    NodeSpec spec;
+    spec.name = "n1";
+    spec.cpus = 64;
+    spec.memory = gibibytes(64);
+    spec.devices.resize(8);
+    const bool two_models = random_.chance(1, 3);
+    for (std::size_t d = 0; d < spec.devices.size(); ++d) {
+      spec.devices[d].model = two_models && d >= 4 ? "b" : "a";
+      spec.devices[d].memory = gibibytes(80);
+    }
+    ledger_.add_node(topology_.add(spec));
+    for (std::int32_t d = 0; d < 8; ++d) use(d);
+    for (int i = 0; i < 12; ++i) {
+      TaskKind kind;
+      const bool whole = random_.chance(1, 2);
+      kind.milli = whole ? random_.between(0, 8) * 1000 : random_.between(1, 9) * 100;
+      kind.cpus = random_.between(0, 32);
+      kind.memory = gibibytes(random_.between(0, 32)).value();
+      if (random_.chance(1, 3)) kind.models.push_back(random_.chance(1, 2) ? "a" : "b");
+      mix_[kind] += random_.between(1, 5);
+    }
+    fragmentation_.update(mix_, seed, topology_, ledger_);
+  }
+
+  /// By the definition: all idle GPU if the type cannot run, else what is too small for it.
+  [[nodiscard]] std::int64_t by_definition() const {
+    const NodeCap& node = ledger_.node(0);
+    std::vector<std::pair<TaskKind, std::int64_t>> kinds(mix_.begin(), mix_.end());
+    std::stable_sort(kinds.begin(), kinds.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::int64_t total = 0;
+    for (const auto& [kind, count] : kinds) total += count;
+    std::int64_t weight = 0;
+    std::int64_t sum = 0;
+    for (const auto& [kind, count] : kinds) {
+      if (weight * 100 >= total * 95) break;
+      weight += count;
+      sum += count * fragment_of(node, kind);
+    }
+    return weight == 0 ? 0 : sum / weight;
+  }
+  [[nodiscard]] std::int64_t by_code() const { return fragmentation_.fragment(ledger_.node(0)); }
+
+  /// Takes a task where it fits; none when it fits nowhere.
+  std::optional<TaskAlloc> some_task() {
+    const NodeCap& node = ledger_.node(0);
+    TaskAlloc task;
+    task.cpus = random_.between(0, 8);
+    const std::int64_t part = random_.chance(1, 2) ? random_.between(1, 9) * 100 : 1000;
+    const std::int64_t most = part < 1000 ? 1 : random_.between(1, 4);
+    for (std::int32_t d = 0; d < 8 && std::ssize(task.devices) < most; ++d) {
+      const DeviceCap& device = node.devices[static_cast<std::size_t>(d)];
+      const bool fits = part == 1000 ? device.whole_free()
+                                     : device.mode != DeviceMode::kWhole &&
+                                           device.milli_free >= part;
+      if (!fits) continue;
+      DeviceShare share;
+      share.device = d;
+      share.gpus = MilliGpu(part);
+      task.devices.push_back(share);
+    }
+    if (std::ssize(task.devices) < most || task.cpus > node.free.cpus) return std::nullopt;
+    return task;
+  }
+  [[nodiscard]] std::int64_t score(const TaskAlloc& task) const {
+    return fragmentation_.score(ledger_.node(0), task, 1);
+  }
+  void take(const TaskAlloc& task) { ledger_.take(task); }
+
+ private:
+  void use(std::int32_t device) {
+    const std::uint64_t roll = random_.below(4);
+    if (roll == 0) return;
+    TaskAlloc task;
+    task.cpus = random_.between(0, 4);
+    task.memory = gibibytes(random_.between(0, 4)).value();
+    DeviceShare share;
+    share.device = device;
+    share.gpus = roll == 1 ? kWholeGpu : MilliGpu(random_.between(1, 9) * 100);
+    task.devices.push_back(share);
+    ledger_.take(task);
+  }
+
+  [[nodiscard]] std::int64_t fragment_of(const NodeCap& node, const TaskKind& kind) const {
+    if (kind.milli == 0 || kind.cpus > node.free.cpus || kind.memory > node.free.memory) {
+      return node.free.milli;
+    }
+    std::int64_t fitting = 0;
+    std::int64_t too_small = 0;
+    for (const DeviceCap& device : node.devices) {
+      const std::string& model = topology_.models()[static_cast<std::size_t>(device.model)];
+      const bool named = kind.models.empty() || kind.models.front() == model;
+      const bool fits = named && (kind.milli >= 1000 ? device.whole_free()
+                                                     : device.part_free() >= kind.milli);
+      fitting += fits ? 1 : 0;
+      too_small += fits ? 0 : device.part_free();
+    }
+    const std::int64_t need = kind.milli >= 1000 ? kind.milli / 1000 : 1;
+    return fitting < need ? node.free.milli : too_small;
+  }
+
+  Random random_;
+  Topology topology_;
+  Ledger ledger_;
+  std::map<TaskKind, std::int64_t> mix_;
+  Fragmentation fragmentation_;
+};
+
+TEST(Fragmentation, IsWhatTheDefinitionSays) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    const RandomNode node(seed);
+    ASSERT_EQ(node.by_code(), node.by_definition()) << seed;
+  }
+}
+
+// 100 / (1 + e^-x) of the fall in GPUs, rounded down.
+TEST(Fragmentation, AScoreIsTheFallOfTheFragmentWhenTheTaskIsThere) {
+  int scored = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    RandomNode node(seed);
+    const auto task = node.some_task();
+    if (!task) continue;
+    const std::int64_t before = node.by_code();
+    const std::int64_t score = node.score(*task);
+    node.take(*task);
+    const double fall = static_cast<double>(before - node.by_code()) / 1000;
+    const double points = 100 / (1 + std::exp(-fall));
+    ASSERT_NEAR(static_cast<double>(score) / 1000, std::floor(points + 1e-9), 1e-6) << seed;
+    ++scored;
+  }
+  EXPECT_GT(scored, 200);
+}
+
+}  // namespace
+}  // namespace rota::engine
