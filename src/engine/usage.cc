@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <optional>
 
 namespace rota::engine {
 
@@ -33,13 +35,32 @@ constexpr std::array<std::uint64_t, kFractionBits> make_roots() {
 }
 constexpr auto kRoots = make_roots();
 
+/// 2^(-x) for x of `kTableBits` bits after the point, as multiplying root by root gives it.
+constexpr int kTableBits = 10;
+constexpr std::array<std::uint64_t, 1 << kTableBits> make_powers() {
+  std::array<std::uint64_t, 1 << kTableBits> powers{};
+  powers[0] = std::uint64_t{1} << kFractionBits;
+  for (std::size_t i = 1; i < powers.size(); ++i) {
+    // The lowest bit set is the last root to be multiplied.
+    const int last = kTableBits - 1 - std::countr_zero(i);
+    powers[i] = static_cast<std::uint64_t>(
+        (static_cast<UInt128>(powers[i & (i - 1)]) * kRoots[last]) >> kFractionBits);
+  }
+  return powers;
+}
+constexpr auto kPowers = make_powers();
+
 /// 2^(-fraction) with fraction in [0, 1) in 40-bit fixed point.
 std::uint64_t power_of_half(std::uint64_t fraction) {
-  UInt128 power = static_cast<UInt128>(1) << kFractionBits;
-  for (int k = 0; k < kFractionBits; ++k) {
-    if ((fraction >> (kFractionBits - 1 - k)) & 1U) power = (power * kRoots[k]) >> kFractionBits;
+  std::uint64_t power = kPowers[fraction >> (kFractionBits - kTableBits)];
+  std::uint64_t rest = fraction << (64 - kFractionBits + kTableBits);
+  while (rest != 0) {
+    const int k = std::countl_zero(rest);
+    rest &= ~(std::uint64_t{1} << (63 - k));
+    power = static_cast<std::uint64_t>(
+        (static_cast<UInt128>(power) * kRoots[kTableBits + k]) >> kFractionBits);
   }
-  return static_cast<std::uint64_t>(power);
+  return power;
 }
 
 Int128 multiply_fixed(Int128 value, std::uint64_t factor) {
@@ -58,23 +79,35 @@ Int128 share_of(Int128 value, Int128 part, Int128 whole) {
 /// 1/ln 2 in 40-bit fixed point.
 constexpr std::uint64_t kInverseLn2 = 1586259972127;
 
-/// Use at a constant rate over `length`, ending `since` before now, as a half-life counts it:
-/// rate * H/ln2 * (2^(-since/H) - 2^(-(since+length)/H)).
-Int128 decayed_rate(std::int64_t rate, Duration length, Duration since, Duration half_life) {
-  const Int128 whole = multiply_fixed(static_cast<Int128>(rate) * half_life.ns(), kInverseLn2);
-  return decayed(whole, since, half_life) - decayed(whole, since + length, half_life);
-}
+/// What is left of an amount some time ago.
+class Decay {
+ public:
+  Decay(Duration elapsed, Duration half_life) {
+    if (elapsed.ns() <= 0 || half_life.ns() <= 0) return;
+    const std::int64_t halves = elapsed.ns() / half_life.ns();
+    if (halves >= 120) {
+      gone_ = true;
+      return;
+    }
+    halves_ = static_cast<int>(halves);
+    const std::int64_t rest = elapsed.ns() % half_life.ns();
+    power_ = power_of_half(static_cast<std::uint64_t>(
+        (static_cast<Int128>(rest) << kFractionBits) / half_life.ns()));
+  }
+  [[nodiscard]] Int128 of(Int128 value) const {
+    return gone_ ? 0 : multiply_fixed(value >> halves_, power_);
+  }
+
+ private:
+  std::uint64_t power_ = std::uint64_t{1} << kFractionBits;
+  int halves_ = 0;
+  bool gone_ = false;
+};
 
 }  // namespace
 
 Int128 decayed(Int128 value, Duration elapsed, Duration half_life) {
-  if (elapsed.ns() <= 0 || half_life.ns() <= 0) return value;
-  const std::int64_t halves = elapsed.ns() / half_life.ns();
-  if (halves >= 120) return 0;
-  const std::int64_t rest = elapsed.ns() % half_life.ns();
-  const auto fraction = static_cast<std::uint64_t>(
-      (static_cast<Int128>(rest) << kFractionBits) / half_life.ns());
-  return multiply_fixed(value >> halves, power_of_half(fraction));
+  return Decay(elapsed, half_life).of(value);
 }
 
 void UsageLedger::set_rate(Instant now, std::int64_t milli) {
@@ -134,13 +167,26 @@ Int128 UsageLedger::used(Instant now, const Policy& policy) const {
     return sum + total_at(now) - total_at(after);
   }
   for (const Past& past : past_) sum += past_decayed(past, now, span);
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    const Point& point = points_[i];
-    if (point.at > now) break;
-    const Instant end = i + 1 < points_.size() ? std::min(points_[i + 1].at, now) : now;
-    if (point.rate != 0 && end > point.at) {
-      sum += decayed_rate(point.rate, end - point.at, now - end, span);
+  return sum + rates_decayed(now, span);
+}
+
+/// Use at a constant rate from `from` to `to`, as a half-life H counts it at `now`:
+/// rate * H/ln2 * (2^(-(now-to)/H) - 2^(-(now-from)/H)). One interval ends where the next begins.
+Int128 UsageLedger::rates_decayed(Instant now, Duration half_life) const {
+  Int128 sum = 0;
+  std::optional<Decay> begin;
+  for (auto point = points_.begin(); point != points_.end() && point->at <= now; ++point) {
+    const auto next = std::next(point);
+    const Instant to = next != points_.end() ? std::min(next->at, now) : now;
+    std::optional<Decay> end;
+    if (point->rate != 0 && to > point->at) {
+      if (!begin) begin.emplace(now - point->at, half_life);
+      end.emplace(now - to, half_life);
+      const Int128 whole =
+          multiply_fixed(static_cast<Int128>(point->rate) * half_life.ns(), kInverseLn2);
+      sum += end->of(whole) - begin->of(whole);
     }
+    begin = end;
   }
   return sum;
 }

@@ -69,6 +69,7 @@ class UsageLedger {
   };
   [[nodiscard]] Int128 total_at(Instant at) const;
   [[nodiscard]] static Int128 past_in_window(const Past& past, Instant after, Instant now);
+  [[nodiscard]] Int128 rates_decayed(Instant now, Duration half_life) const;
   [[nodiscard]] static Int128 past_decayed(const Past& past, Instant now, Duration half_life);
 
   std::deque<Point> points_;

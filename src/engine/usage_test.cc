@@ -75,6 +75,36 @@ TEST(Usage, DecayNeverGrowsWithTime) {
   }
 }
 
+/// 2^(-x) as the product of the roots 2^(-1/2), 2^(-1/4), ... for the bits of x, rounded down each.
+std::uint64_t power_root_by_root(std::uint64_t fraction) {
+  std::uint64_t power = std::uint64_t{1} << 40;
+  std::uint64_t root = power / 2;
+  for (int bit = 39; bit >= 0; --bit) {
+    const UInt128 square = static_cast<UInt128>(root) << 40;
+    std::uint64_t low = 0;
+    for (std::uint64_t step = std::uint64_t{1} << 40; step > 0; step /= 2) {
+      if (static_cast<UInt128>(low + step) * (low + step) <= square) low += step;
+    }
+    root = low;
+    if ((fraction >> bit) & 1U) {
+      power = static_cast<std::uint64_t>((static_cast<UInt128>(power) * root) >> 40);
+    }
+  }
+  return power;
+}
+
+TEST(Usage, ThePowerOfAHalfIsTheProductOfRootsToTheLastBit) {
+  Random random(5);
+  const Duration half_life(std::int64_t{1} << 40);  // so that the fraction is the elapsed time
+  for (int i = 0; i < 2000; ++i) {
+    const auto elapsed = static_cast<std::int64_t>(random.below(1ULL << 40) >> random.below(40));
+    const Int128 amount = Int128{1} << 40;
+    ASSERT_EQ(decayed(amount, Duration(elapsed), half_life),
+              static_cast<Int128>(power_root_by_root(static_cast<std::uint64_t>(elapsed))))
+        << elapsed;
+  }
+}
+
 /// Random rates over an hour, against a sum over single seconds.
 class SlowSum {
  public:
