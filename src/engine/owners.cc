@@ -1,7 +1,6 @@
 #include "engine/owners.h"
 
 #include <algorithm>
-#include <queue>
 
 #include "base/check.h"
 
@@ -23,6 +22,13 @@ std::strong_ordering compare_served(Int128 x, std::int64_t wx, Int128 y, std::in
 }
 
 std::int64_t whole_up(std::int64_t milli) { return (milli + 999) / 1000; }
+
+/// amount * weight / weights, in 64 bits where that is enough.
+std::int64_t part_of(std::int64_t amount, std::int64_t weight, std::int64_t weights) {
+  std::int64_t product = 0;
+  if (!__builtin_mul_overflow(amount, weight, &product)) return product / weights;
+  return static_cast<std::int64_t>(static_cast<Int128>(amount) * weight / weights);
+}
 
 }  // namespace
 
@@ -80,14 +86,16 @@ void Owners::use(QueueIndex queue, Instant now, std::int64_t milli, bool charged
 void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy) {
   const auto count = static_cast<QueueIndex>(state_.queues.size());
   demand_.assign(count, 0);
-  share_.assign(count, 0);
-  quota_share_.assign(count, 0);
-  use_.assign(count, 0);
-  owed_rate_.assign(count, 0);
+  for (auto* column : {&share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
+    column->resize(count);
+  }
+  use_.resize(count);
   // Children are declared after their parents, so one pass from the back sums the tree.
   for (QueueIndex q = count - 1; q >= 0; --q) {
     const QueueRec& rec = state_.queues[q];
     use_[q] = rec.usage.used(now, state_.policy);
+    weight_[q] = rec.spec.weight;
+    quota_[q] = rec.spec.quota ? rec.spec.quota->value() / 1000 : 0;
     if (rec.children.empty()) demand_[q] = whole_up(rec.held + waiting[q]);
     if (rec.spec.limit && q > 0) {
       demand_[q] = std::min(demand_[q], rec.spec.limit->value() / 1000);
@@ -97,20 +105,9 @@ void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_health
   share_[0] = std::min(gpus_healthy, demand_[0]);
   quota_share_[0] = gpus_healthy;
   owed_rate_[0] = std::min(demand_[0], gpus_healthy) * 1000;
-  std::vector<std::int64_t> part(count, 0);  // milli-GPU by weight alone
-  part[0] = gpus_healthy * 1000;
+  part_[0] = gpus_healthy * 1000;
   for (QueueIndex q = 0; q < count; ++q) {
-    const auto& children = state_.queues[q].children;
-    if (children.empty()) continue;
-    divide_children(q);
-    std::int64_t weights = 0;
-    for (const QueueIndex c : children) weights += state_.queues[c].spec.weight;
-    for (const QueueIndex c : children) {
-      part[c] = weights == 0 ? 0
-                             : static_cast<std::int64_t>(static_cast<Int128>(part[q]) *
-                                                         state_.queues[c].spec.weight / weights);
-      owed_rate_[c] = std::min(demand_[c] * 1000, part[c]);
-    }
+    if (!state_.queues[q].children.empty()) divide_children(q);
   }
 }
 
@@ -128,72 +125,74 @@ void Owners::divide_children(QueueIndex parent) {
   divide_by_quota(children, quota_share_[parent], quota_share_);
   divide_by_quota(children, share_[parent], share_);
   std::int64_t given = 0;
-  for (const QueueIndex c : children) given += share_[c];
+  std::int64_t weights = 0;
+  for (const QueueIndex c : children) {
+    given += share_[c];
+    weights += weight_[c];
+  }
+  for (const QueueIndex c : children) {
+    part_[c] = weights == 0 ? 0 : part_of(part_[parent], weight_[c], weights);
+    owed_rate_[c] = std::min(demand_[c] * 1000, part_[c]);
+  }
   divide_rest(children, share_[parent] - given);
 }
 
 void Owners::divide_by_quota(const std::vector<QueueIndex>& children, std::int64_t capacity,
-                             std::vector<std::int64_t>& share) const {
+                             std::vector<std::int64_t>& share) {
   std::int64_t wanted = 0;
   for (const QueueIndex c : children) {
-    const auto& quota = state_.queues[c].spec.quota;
-    share[c] = quota ? std::min(quota->value() / 1000, demand_[c]) : 0;
+    share[c] = std::min(quota_[c], demand_[c]);
     wanted += share[c];
   }
-  // More guaranteed than there is: take back one at a time from the best served.
-  while (wanted > capacity) {
-    QueueIndex most = kNone;
-    for (const QueueIndex c : children) {
-      if (share[c] == 0) continue;
-      if (most == kNone || compare_served(share[c], state_.queues[c].spec.weight, share[most],
-                                          state_.queues[most].spec.weight) >= 0) {
-        most = c;
-      }
-    }
-    --share[most];
-    --wanted;
-  }
+  if (wanted <= capacity) return;
+  // More guaranteed than there is: the best served give up most.
+  takers_.clear();
+  for (const QueueIndex c : children) takers_.push_back({weight_[c], 0, share[c]});
+  serve(takers_, capacity, ServedBy::kWith);
+  for (std::size_t i = 0; i < children.size(); ++i) share[children[i]] = takers_[i].has;
 }
 
+/// What quotas leave over goes to those who want more.
 void Owners::divide_rest(const std::vector<QueueIndex>& children, std::int64_t capacity) {
-  if (state_.policy.fairness != FairnessKind::kInstant) {
-    std::vector<QueueIndex> order = children;
-    std::stable_sort(order.begin(), order.end(), [&](QueueIndex a, QueueIndex b) {
-      return compare_served(use_[a], state_.queues[a].spec.weight, use_[b],
-                            state_.queues[b].spec.weight) < 0;
-    });
-    for (const QueueIndex c : order) {
-      const std::int64_t more = std::min(capacity, demand_[c] - share_[c]);
-      share_[c] += more;
-      capacity -= more;
-    }
-    return;
-  }
   std::int64_t wanted = 0;
-  std::int64_t wanting = 0;
-  for (const QueueIndex c : children) {
-    wanted += demand_[c] - share_[c];
-    wanting += demand_[c] > share_[c] ? 1 : 0;
-  }
-  if (wanted <= capacity || wanting == 1) {
-    for (const QueueIndex c : children) share_[c] += std::min(capacity, demand_[c] - share_[c]);
+  for (const QueueIndex c : children) wanted += demand_[c] - share_[c];
+  if (wanted <= capacity) {
+    for (const QueueIndex c : children) share_[c] = demand_[c];
     return;
   }
-  const auto later = [&](QueueIndex a, QueueIndex b) {
-    const auto order = compare_served(share_[a], state_.queues[a].spec.weight, share_[b],
-                                      state_.queues[b].spec.weight);
-    return order != 0 ? order > 0 : a > b;
-  };
-  std::priority_queue<QueueIndex, std::vector<QueueIndex>, decltype(later)> next(later);
-  for (const QueueIndex c : children) {
-    if (share_[c] < demand_[c]) next.push(c);
+  if (state_.policy.fairness != FairnessKind::kInstant) {
+    divide_by_use(children, capacity);
+    return;
   }
-  while (capacity > 0 && !next.empty()) {
-    const QueueIndex c = next.top();
-    next.pop();
-    ++share_[c];
-    --capacity;
-    if (share_[c] < demand_[c]) next.push(c);
+  takers_.clear();
+  for (const QueueIndex c : children) takers_.push_back({weight_[c], share_[c], demand_[c]});
+  serve(takers_, capacity, ServedBy::kBefore);
+  for (std::size_t i = 0; i < children.size(); ++i) share_[children[i]] = takers_[i].has;
+}
+
+/// The least use/weight takes all it wants first; ties: declared first. Those before the one that
+/// gets only a part are found by halves, so most of the order is never made.
+void Owners::divide_by_use(const std::vector<QueueIndex>& children, std::int64_t capacity) {
+  order_ = children;
+  const auto sooner = [&](QueueIndex a, QueueIndex b) {
+    const auto order = compare_served(use_[a], weight_[a], use_[b], weight_[b]);
+    return order != 0 ? order < 0 : a < b;
+  };
+  auto first = order_.begin();
+  for (auto last = order_.end(); first != last && capacity > 0;) {
+    const auto middle = first + (last - first + 1) / 2;
+    if (middle != last) std::nth_element(first, middle, last, sooner);
+    std::int64_t wanted = 0;
+    for (auto c = first; c != middle; ++c) wanted += demand_[*c] - share_[*c];
+    if (wanted <= capacity) {
+      for (; first != middle; ++first) share_[*first] = demand_[*first];
+      capacity -= wanted;
+    } else if (middle - first > 1) {
+      last = middle;
+    } else {
+      share_[*first] += capacity;
+      capacity = 0;
+    }
   }
 }
 

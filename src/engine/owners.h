@@ -3,7 +3,8 @@
 // Fair share: quota up to demand, then a GPU at a time to the queue with the smallest share/weight
 // that wants more; with history the queue with the least use/weight takes all it wants first. A
 // parent's share is divided among its children in the same way. All comparisons cross-multiply.
-// Cost: shares O(queues + GPUs log queues), kept until something they depend on changes.
+// Cost: shares O(queues), independent of the number of GPUs; kept until something they depend on
+// changes.
 #pragma once
 
 #include <compare>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/serving.h"
 #include "engine/state.h"
 
 namespace rota::engine {
@@ -57,8 +59,9 @@ class Owners {
  private:
   void divide_children(QueueIndex parent);
   void divide_by_quota(const std::vector<QueueIndex>& children, std::int64_t capacity,
-                       std::vector<std::int64_t>& share) const;
+                       std::vector<std::int64_t>& share);
   void divide_rest(const std::vector<QueueIndex>& children, std::int64_t capacity);
+  void divide_by_use(const std::vector<QueueIndex>& children, std::int64_t capacity);
   void settle_queue(QueueRec& queue, Instant now);
 
   State& state_;
@@ -67,6 +70,11 @@ class Owners {
   std::vector<std::int64_t> quota_share_;  // whole GPUs
   std::vector<Int128> use_;
   std::vector<std::int64_t> owed_rate_;    // milli-GPU
+  std::vector<std::int64_t> part_;         // milli-GPU by weight alone
+  std::vector<std::int64_t> weight_;       // as declared, side by side
+  std::vector<std::int64_t> quota_;        // whole GPUs; none: 0
+  std::vector<Taker> takers_;              // of the level being divided
+  std::vector<QueueIndex> order_;          // the same
 };
 
 }  // namespace rota::engine

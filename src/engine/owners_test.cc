@@ -101,32 +101,38 @@ TEST(FairShare, WithHistoryTheLeastServedTakesAllItWants) {
   EXPECT_EQ(tree.shares(8), (Shares{2, 6}));
 }
 
-/// Quotas first, then one GPU at a time, looking at every queue every time.
+/// Whether i with share[i] is served less than j with share[j].
+bool less_served(const std::vector<Want>& wants, const Shares& share, std::size_t i,
+                 std::size_t j) {
+  const std::int64_t wi = wants[i].weight;
+  const std::int64_t wj = wants[j].weight;
+  if (wi == 0 || wj == 0) return (wi == 0) != (wj == 0) ? wj == 0 : share[i] < share[j];
+  return share[i] * wj < share[j] * wi;
+}
+
+/// Quotas first, less what is not there; then one GPU at a time; looking at every queue every time.
 Shares slow_shares(const std::vector<Want>& wants, std::int64_t gpus) {
   Shares share;
   Shares demand;
+  std::int64_t left = gpus;
   for (const Want& want : wants) {
     demand.push_back(want.limit ? std::min(want.demand, *want.limit) : want.demand);
     share.push_back(std::min(want.quota.value_or(0), demand.back()));
+    left -= share.back();
   }
-  std::int64_t left = gpus;
-  for (const std::int64_t s : share) left -= s;
+  for (; left < 0; ++left) {
+    std::size_t most = wants.size();
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      if (share[i] == 0) continue;
+      if (most == wants.size() || !less_served(wants, share, i, most)) most = i;
+    }
+    --share[most];
+  }
   for (; left > 0; --left) {
     std::size_t best = wants.size();
     for (std::size_t i = 0; i < wants.size(); ++i) {
       if (share[i] >= demand[i]) continue;
-      if (best == wants.size()) {
-        best = i;
-        continue;
-      }
-      const bool zero = wants[i].weight == 0;
-      const bool best_zero = wants[best].weight == 0;
-      if (zero != best_zero) {
-        if (best_zero) best = i;
-      } else if (zero ? share[i] < share[best]
-                      : share[i] * wants[best].weight < share[best] * wants[i].weight) {
-        best = i;
-      }
+      if (best == wants.size() || less_served(wants, share, i, best)) best = i;
     }
     if (best == wants.size()) break;
     ++share[best];
@@ -138,18 +144,45 @@ TEST(FairShare, AgreesWithOneGpuAtATime) {
   Random random(11);
   for (int round = 0; round < 3000; ++round) {
     std::vector<Want> wants(random.between(1, 6));
-    std::int64_t guaranteed = 0;
     const std::int64_t gpus = random.between(0, 60);
     for (Want& want : wants) {
       want.weight = random.between(0, 5);
       want.demand = random.between(0, 40);
       if (random.chance(1, 3)) want.limit = random.between(0, 30);
-      if (random.chance(1, 3)) {
-        want.quota = random.between(0, gpus - guaranteed);
-        guaranteed += *want.quota;
-      }
+      if (random.chance(1, 3)) want.quota = random.between(0, 30);
     }
     ASSERT_EQ(Tree(wants).shares(gpus), slow_shares(wants, gpus)) << "round " << round;
+  }
+}
+
+TEST(FairShare, WithHistoryAgreesWithServingInOrder) {
+  Random random(13);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Want> wants(random.between(1, 9));
+    for (Want& want : wants) {
+      want.weight = random.between(0, 4);
+      want.demand = random.between(0, 20);
+    }
+    Tree tree(wants);
+    tree.state().policy.fairness = FairnessKind::kWindow;
+    tree.state().policy.fairness_span = Duration::days(7);
+    std::vector<std::pair<Int128, std::size_t>> order;  // use/weight in a common unit
+    constexpr std::int64_t kCommon = 12;                // divisible by every weight but 0
+    for (std::size_t i = 0; i < wants.size(); ++i) {
+      const std::int64_t use = random.between(0, 6);
+      tree.state().queues[i + 1].usage.add_past(Instant(-5), Instant(-5), use);
+      const std::int64_t weight = wants[i].weight;
+      order.push_back({weight == 0 ? 1000 + use : use * kCommon / weight, i});
+    }
+    std::sort(order.begin(), order.end());
+    const std::int64_t gpus = random.between(0, 60);
+    Shares expected(wants.size(), 0);
+    std::int64_t left = gpus;
+    for (const auto& [use, i] : order) {
+      expected[i] = std::min(left, wants[i].demand);
+      left -= expected[i];
+    }
+    ASSERT_EQ(tree.shares(gpus), expected) << "round " << round;
   }
 }
 
