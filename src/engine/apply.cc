@@ -393,6 +393,7 @@ Status Core::on(const JobAdopted& e) {
   started(job);
   set_timers(job, false);
   job.started = job.first_started = job.history.back().started = started_at;
+  note_leaves(job);
   set_timers(job, true);
   return {};
 }
@@ -456,6 +457,7 @@ Status Core::on(const JobUpdated& e) {
   const auto disturb = [this] {
     plan.invalidate();
     reservation.reset();
+    future.forget();
     shares_stale = true;
   };
   if (job.pending()) {

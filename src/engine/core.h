@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/future.h"
 #include "engine/owners.h"
 #include "engine/place.h"
 #include "engine/plan.h"
@@ -47,8 +48,19 @@ struct Claim {
 struct Reservation {
   JobId job;
   Instant at;
-  Ledger future;       // what is free at that instant, without the job itself
-  Tasks place;         // where it would go then
+  Tasks place;                  // where it would go then
+  std::uint64_t placed_on = 0;  // the future's changes when that was found
+  bool earliest = false;        // no sooner instant can hold it unless somebody leaves unforeseen
+};
+
+/// What the last try to place a shape has shown, good while what it looked at stays the same.
+struct Refusal {
+  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+  std::uint64_t full = kNothing;       // the present's changes: it does not fit what is free
+  std::uint64_t beside = kNothing;     // the present's changes: it would delay the reservation
+  std::uint64_t placed_on = kNothing;  // of that reservation
+  std::uint64_t future = kNothing;     // the future's changes
+  JobId holder;
 };
 
 /// Expected starts found so far, in the order of turns; good until the state changes.
@@ -87,6 +99,7 @@ struct Core {
   std::set<JobId> active;            // claiming, starting, running or stopping
   std::set<JobId> infeasible;        // pending, could never start on this cluster
   std::set<JobId> claiming;
+  std::set<JobId> unsettled;         // active, will leave at an instant that is not fixed yet
   std::set<JobId> interactive;       // running sessions
   std::set<JobId> elastic;           // active, may grow or shrink
   std::set<JobId> with_deadline;     // not final
@@ -95,11 +108,13 @@ struct Core {
   std::int64_t nodes_leaving = 0;    // take nothing new and still have jobs
   Takeable takeable_jobs;            // active ones with a finite contract or surplus tasks
   std::map<ShapeIndex, bool> feasible_cache;
+  std::vector<Refusal> refusals;     // by shape
   bool shares_stale = true;
 
   // ---- results ----
   std::vector<Decision> queued;      // decided outside a pass; handed out by advance()
   std::optional<Reservation> reservation;
+  Future future;                     // of the reservation
   ConservativePlan plan;             // reservations of all blocked jobs (conservative)
   std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
   Estimates estimates;
@@ -218,12 +233,27 @@ struct Core {
 
   // ---- reserve.cc ----
   std::optional<Reservation> reserve(const JobRec& job);
+  /// True when reserve() would give what is reserved already.
+  [[nodiscard]] bool reservation_stands(const JobRec& job);
+  /// Whether a job of this shape was refused on the very same state, and the means to note it.
+  [[nodiscard]] bool known_full(const JobRec& candidate);
+  void note_full(const JobRec& candidate);
+  [[nodiscard]] bool known_to_delay(const JobRec& candidate);
+  void note_delays(const JobRec& candidate);
   bool respects(const Reservation& reservation, const JobRec& candidate, const Tasks& tasks,
                 const std::vector<Victim>& victims = {});
   std::optional<Tasks> place_beside(const Reservation& reservation, const JobRec& candidate,
                                     std::int64_t least, std::int64_t most);
-  void note_start(const JobRec& job, const Tasks& tasks);
   [[nodiscard]] std::optional<Instant> leaves(const JobRec& job) const;
+  [[nodiscard]] Leaves leaves_in_parts(const JobRec& job) const;
+  /// Brings the future in step with the present.
+  void follow_present();
+  /// Takes or gives back what the present counts for a job, and tells the future.
+  void take_present(JobRec& job);
+  void give_present(JobRec& job);
+  void note_unsettled(const JobRec& job);
+  /// The instants at which a job leaves may have changed.
+  void note_leaves(JobRec& job);
   std::vector<Busy> busy_intervals() const;
   /// The present ledger without the jobs on it.
   Ledger idle_ledger() const;

@@ -45,8 +45,12 @@ bool Core::grow_elastic() {
       if (!task) continue;
       task->rank = static_cast<std::int32_t>(next_rank);
       if (reservation && !respects(*reservation, j, {*task})) continue;
-      note_start(j, {*task});
+      const bool follows = future.follows(ledger);
       ledger.take(*task);
+      if (follows) {
+        future.take(j, *task);
+        future.follow(ledger);
+      }
       hold_for_limits(j, task->milli());
       const bool new_node = std::none_of(j.alloc.begin(), j.alloc.end(), [&](const TaskAlloc& t) {
         return t.node == task->node;

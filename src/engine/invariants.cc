@@ -1,6 +1,7 @@
 // Everything that must hold at every moment, checked the slow and obvious way.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "engine/core.h"
 
@@ -71,6 +72,44 @@ void check_counts(const Core& core, Broken& out) {
   }
 }
 
+/// The ledger at an instant from the present one and what leaves until then.
+Ledger ledger_at(const Core& core, Instant at, bool as_expected) {
+  Ledger out = core.ledger;
+  for (const JobId id : core.active) {
+    const JobRec& job = *core.state.jobs.find(id);
+    const Leaves leaves = as_expected ? job.expected : core.leaves_in_parts(job);
+    if (leaves.held && *leaves.held <= at) out.give(job.held);
+    if (leaves.leaving && *leaves.leaving <= at) out.give(job.leaving);
+  }
+  return out;
+}
+
+void check_future(const Core& core, Broken& out) {
+  if (!core.future.follows(core.ledger)) return;
+  if (!(ledger_at(core, core.future.at(), true) == core.future.ledger())) {
+    out.push_back("the future differs from the present without those who leave");
+  }
+  std::set<Instant> instants;
+  for (const JobId id : core.active) {
+    const JobRec& job = *core.state.jobs.find(id);
+    const Leaves leaves = core.leaves_in_parts(job);
+    if (!core.unsettled.contains(id) && !(leaves == job.expected)) {
+      out.push_back("job " + std::to_string(id.value()) + " leaves at another instant than noted");
+    }
+    if (leaves.held) instants.insert(*leaves.held);
+  }
+  const auto& reserved = core.reservation;
+  if (!reserved || !reserved->earliest || core.any_preemptible()) return;
+  const JobRec& holder = *core.state.jobs.find(reserved->job);
+  for (const Instant at : instants) {
+    if (at >= reserved->at || at < core.state.now) continue;
+    Ledger then = ledger_at(core, at, false);
+    if (core.placer.place(then, core.request(holder), holder.tasks_min())) {
+      out.push_back("a reservation is later than it need be");
+    }
+  }
+}
+
 void check_throttles(const Core& core, Broken& out) {
   for (const auto& [id, group] : core.state.groups) {
     const auto active = std::count_if(group.members.begin(), group.members.end(),
@@ -86,6 +125,7 @@ std::vector<std::string> Core::check_invariants() const {
   check_ledger(*this, out);
   check_counts(*this, out);
   check_throttles(*this, out);
+  check_future(*this, out);
   return out;
 }
 

@@ -238,6 +238,7 @@ void Core::make_claim(JobRec& job, Claim claim) {
   if (job.spec.group.valid()) ++state.groups[job.spec.group].active;
   active.insert(job.id);
   claiming.insert(job.id);
+  note_unsettled(job);
   plan.invalidate();
   reservation.reset();
 }
@@ -251,6 +252,7 @@ void Core::drop_claim(JobRec& job) {
   if (job.spec.group.valid()) --state.groups[job.spec.group].active;
   active.erase(job.id);
   claiming.erase(job.id);
+  unsettled.erase(job.id);
   job.phase = Phase::kPending;
   count_pending(job, 1);
   if (job.gates == 0) waiting.insert(job);
@@ -278,8 +280,8 @@ void Core::order_start(JobRec& job, Tasks tasks) {
   if (!claimed) {
     waiting.erase(job);
     count_pending(job, -1);
-    ledger.take(tasks);
     job.held = std::move(tasks);
+    take_present(job);
     hold_for_limits(job, milli_of(job.held));
     if (job.spec.group.valid()) ++state.groups[job.spec.group].active;
     active.insert(job.id);
@@ -288,6 +290,7 @@ void Core::order_start(JobRec& job, Tasks tasks) {
   job.victims.clear();
   job.alloc = job.held;
   job.phase = Phase::kStarting;
+  note_unsettled(job);
   job.stop_ordered = false;
   job.leaves_at.reset();
   ++job.attempts;
@@ -322,6 +325,8 @@ void Core::started(JobRec& job) {
   }
   job.started = state.now;
   job.launch_failures = 0;
+  note_unsettled(job);
+  note_leaves(job);
   set_timers(job, true);
   if (job.spec.interactive) {
     interactive.insert(job.id);
@@ -340,6 +345,7 @@ void Core::order_stop(JobRec& job, StopCause cause, JobId by, Duration grace) {
   job.stop_by = by;
   job.leaves_at = later(state.now, grace);
   job.phase = Phase::kStopping;
+  note_unsettled(job);
   plan.invalidate();
   reservation.reset();
   decide(StopAttempt{job.id, job.attempts, cause, by, grace});
@@ -358,6 +364,7 @@ void Core::order_shrink(JobRec& job, const Tasks& tasks, StopCause cause, JobId 
     job.leaving_for.push_back(by);
   }
   hold_for_limits(job, -milli_of(tasks));
+  note_unsettled(job);
   plan.invalidate();
   reservation.reset();
   decide(StopTasks{job.id, job.attempts, std::move(ranks), cause, by, grace});
@@ -388,6 +395,7 @@ void Core::release_leaving(JobRec& job, const std::vector<std::int64_t>& ranks) 
                                                 id) != job.leaving_for.end();
     if (!still) std::erase(this->job(id).victims, job.id);
   }
+  note_unsettled(job);
   reservation.reset();
 }
 
@@ -399,8 +407,7 @@ void Core::release(JobRec& job) {
   }
   if (!job.yielded) hold_for_limits(job, -milli_of(counted_tasks));
   job.yielded = false;
-  ledger.give(job.held);
-  ledger.give(job.leaving);
+  give_present(job);
   occupy(job, job.alloc, -1);
   set_timers(job, false);
   for (const std::int32_t n : nodes_of(job.alloc)) {
@@ -414,6 +421,7 @@ void Core::release(JobRec& job) {
   job.leaving_alloc.clear();
   job.leaving_for.clear();
   active.erase(job.id);
+  unsettled.erase(job.id);
   interactive.erase(job.id);
   elastic.erase(job.id);
   takeable_jobs.erase(job.id);

@@ -119,6 +119,7 @@ std::int32_t Ledger::add_node(NodeCap node) {
 }
 
 void Ledger::adopt(NodeCap node) {
+  ++changes_;
   index_.admit(node);
   index_.add(static_cast<std::int32_t>(nodes_.size()), node);
   nodes_.push_back(std::move(node));
@@ -142,6 +143,7 @@ void Ledger::note_impaired(std::int32_t node) {
 template <class Usual, class Other>
 inline void Ledger::change(const TaskAlloc& task, std::int32_t sign, Usual&& usual,
                            Other&& other) {
+  ++changes_;
   remember(task.node);
   NodeCap& node = nodes_[task.node];
   index_.remove(task.node, node);
@@ -233,6 +235,7 @@ TaskAlloc Ledger::take_rest(const TaskAlloc& wanted) {
 }
 
 void Ledger::set_open(std::int32_t node, bool open) {
+  ++changes_;
   NodeCap& cap = nodes_[node];
   index_.remove(node, cap);
   cap.open = open;
@@ -242,6 +245,7 @@ void Ledger::set_open(std::int32_t node, bool open) {
 
 void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) {
   ROTA_CHECK(open_marks_ == 0);
+  ++changes_;
   NodeCap& cap = nodes_[node];
   index_.remove(node, cap);
   uncount(cap, cap.devices[device]);
@@ -252,6 +256,7 @@ void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) 
 }
 
 void Ledger::set_reserved(std::int32_t node, std::int64_t cpus) {
+  ++changes_;
   NodeCap& cap = nodes_[node];
   const std::int64_t before = std::max<std::int64_t>(0, cap.cpus_total - cap.cpus_reserved);
   const std::int64_t after = std::max<std::int64_t>(0, cap.cpus_total - cpus);
@@ -278,6 +283,7 @@ void Ledger::rollback(Mark mark) {
     } else {
       node.free = undo.free_before;
       index_.add(undo.node, node);
+      --changes_;
     }
     undo_.pop_back();
   }

@@ -71,6 +71,7 @@ class Ledger {
   /// device by device. Not inside a transaction.
   template <class Least>
   void lower_to(const TaskAlloc& task, const Ledger& other, Least&& least) {
+    ++changes_;
     NodeCap& node = nodes_[task.node];
     const NodeCap& theirs = other.nodes_[task.node];
     index_.remove(task.node, node);
@@ -92,6 +93,9 @@ class Ledger {
   void set_open(std::int32_t node, bool open);
   void set_out(std::int32_t node, std::int32_t device, std::uint8_t bits);
   void set_reserved(std::int32_t node, std::int64_t cpus);
+
+  /// Moves with every change that is not rolled back.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
   using Mark = std::size_t;
   [[nodiscard]] Mark checkpoint();
@@ -130,6 +134,7 @@ class Ledger {
   NodeSet impaired_;
   std::vector<Undo> undo_;
   std::int32_t open_marks_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace rota::engine

@@ -51,6 +51,14 @@ class NodeSet {
     return static_cast<std::int32_t>(word * 64) + std::countr_zero(hit);
   }
 
+  /// How many are in both.
+  [[nodiscard]] std::int64_t count_common(const NodeSet& other) const {
+    std::int64_t count = 0;
+    const std::size_t end = std::min(words_.size(), other.words_.size());
+    for (std::size_t i = 0; i < end; ++i) count += std::popcount(words_[i] & other.words_[i]);
+    return count;
+  }
+
   /// Equal members; how much either has grown does not count.
   friend bool operator==(const NodeSet& a, const NodeSet& b) {
     const auto& less = a.words_.size() < b.words_.size() ? a.words_ : b.words_;

@@ -47,9 +47,18 @@ class Pass {
   [[nodiscard]] std::size_t next_lane() const;
   Outcome visit(JobRec& job, ClassState& state);
   Outcome start_if_allowed(JobRec& job, ClassState& state, Tasks tasks, std::int64_t most);
+  Outcome passed_over(const JobRec& job, ClassState& state);
   Outcome blocked(const JobRec& job);
   Outcome visit_conservative(JobRec& job, std::int64_t room);
   Outcome start(JobRec& job, Tasks tasks);
+  /// Nobody may delay a reservation.
+  [[nodiscard]] bool guarded() const {
+    return core_.state.policy.backfill == Backfill::kEasy && first_blocked_ && core_.reservation;
+  }
+  /// Started now, the job is still there at the reserved instant.
+  [[nodiscard]] bool lasts(const JobRec& job) const {
+    return !job.spec.time_limit || later(now_, *job.spec.time_limit) > core_.reservation->at;
+  }
   [[nodiscard]] bool can_claim(const ClassState& state) const {
     return !state.claim_dead && core_.any_preemptible();
   }
@@ -162,10 +171,13 @@ Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
   const std::int64_t room = core_.room_in_limits(job, job.shape.tasks);
   const bool limited = room < least;
   if (timeline_ && !limited) return visit_conservative(job, room);
+  if (!limited && core_.known_full(job)) state.now_dead = true;
   if (!limited && !state.now_dead) {
+    if (guarded() && lasts(job) && core_.known_to_delay(job)) return passed_over(job, state);
     auto tasks = core_.placer.place_most(core_.ledger, core_.request(job), least, room);
     if (tasks) return start_if_allowed(job, state, std::move(*tasks), room);
     state.now_dead = true;
+    core_.note_full(job);
   }
   if (can_claim(state) && job.spec.charge) {
     auto claim = core_.find_claim(job, core_.ledger, now_);
@@ -183,20 +195,23 @@ Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
 }
 
 Pass::Outcome Pass::start(JobRec& job, Tasks tasks) {
-  core_.note_start(job, tasks);
   core_.order_start(job, std::move(tasks));
   return Outcome::kChanged;
 }
 
 Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassState& state, Tasks tasks,
                                      std::int64_t most) {
-  const bool guarded = core_.state.policy.backfill == Backfill::kEasy && first_blocked_ &&
-                       core_.reservation;
-  if (!guarded || core_.respects(*core_.reservation, job, tasks)) {
+  if (!guarded() || core_.respects(*core_.reservation, job, tasks)) {
     return start(job, std::move(tasks));
   }
   auto beside = core_.place_beside(*core_.reservation, job, job.tasks_min(), most);
   if (beside) return start(job, std::move(*beside));
+  core_.note_delays(job);
+  return passed_over(job, state);
+}
+
+/// The job would delay the reservation wherever it fits.
+Pass::Outcome Pass::passed_over(const JobRec& job, ClassState& state) {
   // Its like cannot start either unless shorter, or unless the holder could take it back.
   if (!core_.lawful(core_.job(core_.reservation->job), job)) {
     state.limit_max = (core_.reservation->at - now_).ns();
@@ -206,9 +221,8 @@ Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassState& state, Tasks tasks
 
 void Pass::confirm_reservation(const JobRec& job) {
   first_blocked_ = job.id;
-  // Made anew in every pass: what is kept between cycles would have to be part of the state, or a
-  // recovered engine could decide otherwise.
-  core_.reservation = core_.reserve(job);
+  // What is kept of it between cycles is what it would be if made anew.
+  if (!core_.reservation_stands(job)) core_.reservation = core_.reserve(job);
 }
 
 Pass::Outcome Pass::blocked(const JobRec& job) {

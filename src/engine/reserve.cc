@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/core.h"
+#include "engine/fit_count.h"
 
 namespace rota::engine {
 
@@ -44,52 +45,147 @@ std::vector<Busy> Core::busy_intervals() const {
   return out;
 }
 
-std::optional<Reservation> Core::reserve(const JobRec& job) {
-  struct Change {
-    Instant at;
-    JobId id;
-    enum class What { kTasksLeave, kLeaves, kContractOver } what = What::kLeaves;
-  };
-  std::vector<Change> changes;
-  const bool may_take = any_preemptible();
+Leaves Core::leaves_in_parts(const JobRec& job) const {
+  Leaves out{leaves(job), std::nullopt};
+  if (job.leaving.empty()) return out;
+  // Tasks told to stop are gone with the job at the latest.
+  out.leaving = std::max(*job.leaves_at, state.now);
+  if (out.held) out.leaving = std::min(*out.held, *out.leaving);
+  return out;
+}
+
+void Core::note_unsettled(const JobRec& job) {
+  const bool settled = job.phase == Phase::kRunning && job.leaving.empty();
+  if (settled || !active.contains(job.id)) {
+    unsettled.erase(job.id);
+  } else {
+    unsettled.insert(job.id);
+  }
+}
+
+void Core::note_leaves(JobRec& job) {
+  if (!future.follows(ledger)) return;
+  const bool sooner = future.expect(job, leaves_in_parts(job));
+  if (sooner && reservation) reservation->earliest = false;
+}
+
+void Core::follow_present() {
+  if (future.follows(ledger)) {
+    for (const JobId id : unsettled) note_leaves(job(id));
+    return;
+  }
+  future.start(ledger, state.now);
   for (const JobId id : active) {
+    JobRec& other = job(id);
+    future.adopt(other, leaves_in_parts(other));
+  }
+  if (reservation) reservation->earliest = false;
+}
+
+void Core::take_present(JobRec& job) {
+  const bool follows = future.follows(ledger);
+  ledger.take(job.held);
+  if (!follows) return;
+  future.join(job, leaves_in_parts(job));
+  future.follow(ledger);
+}
+
+void Core::give_present(JobRec& job) {
+  const bool follows = future.follows(ledger);
+  ledger.give(job.held);
+  ledger.give(job.leaving);
+  if (!follows) return;
+  const bool foreseen = job.expected.held && *job.expected.held <= state.now;
+  if (!foreseen && reservation) reservation->earliest = false;
+  future.part(job);
+  future.follow(ledger);
+}
+
+bool Core::reservation_stands(const JobRec& job) {
+  if (!reservation || reservation->job != job.id || any_preemptible()) return false;
+  follow_present();
+  return reservation->earliest && reservation->at >= state.now &&
+         reservation->at == future.at() && reservation->placed_on == future.ledger().changes();
+}
+
+std::optional<Reservation> Core::reserve(const JobRec& job) {
+  follow_present();
+  const bool may_take = any_preemptible();
+  const Request& wish = request(job);
+  // Less free never helps a job of whole devices, so what was too early stays too early.
+  const bool whole = wish.kind == NeedKind::kWhole || wish.kind == NeedKind::kNoDevice;
+  const bool known = !may_take && reservation && reservation->job == job.id &&
+                     reservation->earliest && reservation->at > state.now;
+  const Instant from = known ? reservation->at : state.now;
+  std::set<Instant> contracts_over;
+  for (const JobId id : active) {
+    if (!may_take) break;
     const JobRec& other = *state.jobs.find(id);
-    if (const auto at = leaves(other)) changes.push_back({*at, id, Change::What::kLeaves});
-    if (!other.leaving.empty()) {
-      changes.push_back({*other.leaves_at, id, Change::What::kTasksLeave});
-    }
-    if (!may_take || !other.spec.min_runtime || other.stop_ordered) continue;
+    if (!other.spec.min_runtime || other.stop_ordered) continue;
     const Instant over =
         other.contract_ends().value_or(later(state.now, *other.spec.min_runtime));
-    if (over > state.now && lawful(job, other)) {
-      changes.push_back({over, id, Change::What::kContractOver});
-    }
+    if (over > state.now && lawful(job, other)) contracts_over.insert(over);
   }
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::tuple{a.at, a.id, a.what} < std::tuple{b.at, b.id, b.what};
-  });
-  Reservation out{job.id, state.now, ledger, {}};
-  const Request& wish = request(job);
-  const std::int64_t tasks = job.tasks_min();
-  std::set<JobId> leaving_gone;
-  for (std::size_t i = 0; i < changes.size();) {
-    out.at = std::max(changes[i].at, state.now);
-    for (; i < changes.size() && std::max(changes[i].at, state.now) == out.at; ++i) {
-      const JobRec& other = *state.jobs.find(changes[i].id);
-      if (changes[i].what == Change::What::kContractOver) continue;
-      if (changes[i].what == Change::What::kLeaves) out.future.give(other.held);
-      if (leaving_gone.insert(other.id).second) out.future.give(other.leaving);
+  const auto next = [&](Instant since, Future::Late late) {
+    auto at = future.next_leave(since, late);
+    const auto over = contracts_over.lower_bound(since);
+    if (over != contracts_over.end() && (!at || *over < *at)) at = *over;
+    return at;
+  };
+  for (auto at = next(from, known ? Future::Late::kSkip : Future::Late::kCountAsNow); at;
+       at = next(later(*at, Duration(1)), Future::Late::kSkip)) {
+    future.move_to(*at);
+    std::optional<Tasks> place;
+    if (!wish.plain || plain_fits(future.ledger(), wish, job.tasks_min())) {
+      place = placer.place(future.ledger(), wish, job.tasks_min());
     }
-    auto place = placer.place(out.future, wish, tasks);
     if (!place && may_take) {
-      if (auto claim = find_claim(job, out.future, out.at)) place = std::move(claim->tasks);
+      if (auto claim = find_claim(job, future.ledger(), *at)) place = std::move(claim->tasks);
     }
     if (place) {
-      out.place = std::move(*place);
-      return out;
+      return Reservation{job.id, *at, std::move(*place), future.ledger().changes(),
+                         whole && !may_take};
     }
   }
   return std::nullopt;
+}
+
+bool Core::known_full(const JobRec& candidate) {
+  refusals.resize(requests.size());
+  return refusals[candidate.shape_index].full == ledger.changes();
+}
+
+void Core::note_full(const JobRec& candidate) {
+  // With the mix of requests the order of choices shifts; only whole devices fit in any order.
+  if (state.policy.placement == Placement::kLeastFragmentation &&
+      request(candidate).kind != NeedKind::kWhole) {
+    return;
+  }
+  refusals[candidate.shape_index].full = ledger.changes();
+}
+
+/// Of a job that is still there at the reserved instant.
+bool Core::known_to_delay(const JobRec& candidate) {
+  const Refusal& known = refusals[candidate.shape_index];
+  if (known.beside != ledger.changes() || any_preemptible() || candidate.spec.min_runtime) {
+    return false;
+  }
+  follow_present();
+  return known.holder == reservation->job && known.placed_on == reservation->placed_on &&
+         future.at() == reservation->at && known.future == future.ledger().changes();
+}
+
+void Core::note_delays(const JobRec& candidate) {
+  // An elastic job's size depends on limits as well, and choices may follow the mix of requests.
+  if (candidate.shape.min_tasks > 0 || future.at() != reservation->at ||
+      state.policy.placement == Placement::kLeastFragmentation) {
+    return;
+  }
+  Refusal& known = refusals[candidate.shape_index];
+  known.beside = ledger.changes();
+  known.placed_on = reservation->placed_on;
+  known.future = future.ledger().changes();
+  known.holder = reservation->job;
 }
 
 bool Core::takeable(const JobRec& claimant, const JobRec& candidate, Instant at) {
@@ -110,37 +206,34 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
   if (limit && later(state.now, *limit) <= held.at) return true;
   const JobRec& holder = job(held.job);
   if (takeable(holder, candidate, held.at)) return true;
-  Ledger& future = const_cast<Reservation&>(held).future;  // changed and rolled back
-  const Ledger::Mark mark = future.checkpoint();
+  follow_present();
+  future.move_to(held.at);
+  Ledger& then = future.ledger();
+  const Ledger::Mark mark = then.checkpoint();
   // Its victims leave for it; of those that are gone by then the future knows already.
   for (const Victim& v : victims) {
     const auto gone = leaves(job(v.job));
-    if (!gone || *gone > held.at) future.give(v.tasks);
+    if (!gone || *gone > held.at) then.give(v.tasks);
   }
-  future.take(tasks);
-  bool fits = placer.place(future, request(holder), holder.tasks_min()).has_value();
-  if (!fits && any_preemptible()) {
-    fits = find_claim(holder, future, held.at, victims).has_value();
-  }
-  future.rollback(mark);
+  then.take(tasks);
+  const Request& wish = request(holder);
+  bool fits = wish.plain ? plain_fits(then, wish, holder.tasks_min())
+                         : placer.place(then, wish, holder.tasks_min()).has_value();
+  if (!fits && any_preemptible()) fits = find_claim(holder, then, held.at, victims).has_value();
+  then.rollback(mark);
   return fits;
 }
 
 std::optional<Tasks> Core::place_beside(const Reservation& held, const JobRec& candidate,
                                         std::int64_t least, std::int64_t most) {
+  const Request& wish = request(candidate);
+  if (wish.plain && !plain_fits_beside(ledger, wish, least, held.place)) return std::nullopt;
   const Ledger::Mark mark = ledger.checkpoint();
   for (const TaskAlloc& task : held.place) ledger.take_rest(task);
-  auto tasks = placer.place_most(ledger, request(candidate), least, most);
+  auto tasks = placer.place_most(ledger, wish, least, most);
   ledger.rollback(mark);
   if (tasks && !respects(held, candidate, *tasks)) tasks.reset();
   return tasks;
-}
-
-/// A job has started: what it still holds at the reserved instant is gone from that future.
-void Core::note_start(const JobRec& job, const Tasks& tasks) {
-  if (!reservation || reservation->job == job.id) return;
-  const auto end = leaves(job);
-  if (!end || *end > reservation->at) reservation->future.take(tasks);
 }
 
 }  // namespace rota::engine

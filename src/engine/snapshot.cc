@@ -107,12 +107,13 @@ void Core::rebuild() {
   contract_timers.clear();
   begin_timers.clear();
   for (auto* ids :
-       {&active, &infeasible, &claiming, &interactive, &elastic, &with_deadline}) {
+       {&active, &infeasible, &claiming, &unsettled, &interactive, &elastic, &with_deadline}) {
     ids->clear();
   }
   dependents.clear();
   group_dependents.clear();
   feasible_cache.clear();
+  refusals.clear();
   nodes_leaving = 0;
   takeable_jobs.clear();
   waiting.clear();
@@ -149,6 +150,7 @@ void Core::rebuild() {
       return;
     }
     active.insert(job.id);
+    note_unsettled(job);
     ledger.take(job.held);
     ledger.take(job.leaving);
     if (job.phase == Phase::kClaiming) {
@@ -162,6 +164,7 @@ void Core::rebuild() {
   });
   plan.invalidate();
   reservation.reset();
+  future.forget();
   blocked_by.reset();
   count_healthy();
 }

@@ -116,12 +116,20 @@ struct Account {
   }
 };
 
+/// When the two parts of a job leave: what it holds, and the tasks told to stop. None: never.
+struct Leaves {
+  std::optional<Instant> held;
+  std::optional<Instant> leaving;
+  friend bool operator==(const Leaves&, const Leaves&) = default;
+};
+
 struct JobRec {
   JobId id;
   JobSpec spec;
   JobShape shape;                // the spec's, less the nodes its failures exclude
   ShapeIndex shape_index = kNone;  // derived
   std::int64_t task_milli = 0;     // derived: what one task counts in sums
+  Leaves expected;                 // derived: as the future has it
   QueueIndex queue = 0;
   UserIndex user = kNone;
   Phase phase = Phase::kPending;
