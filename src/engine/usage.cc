@@ -121,6 +121,10 @@ void UsageLedger::set_rate(Instant now, std::int64_t milli) {
 }
 
 Int128 UsageLedger::total_at(Instant at) const {
+  if (!points_.empty() && points_.back().at <= at) {
+    const Point& last = points_.back();
+    return last.total + static_cast<Int128>(last.rate) * (at - last.at).ns();
+  }
   const auto after = std::upper_bound(points_.begin(), points_.end(), at,
                                       [](Instant t, const Point& p) { return t < p.at; });
   if (after == points_.begin()) return 0;
@@ -196,8 +200,20 @@ void UsageLedger::trim(Instant before) {
   std::erase_if(past_, [before](const Past& past) { return past.to <= before; });
 }
 
+void UsageLedger::sum_up_older() {
+  const auto kept = points_.begin() + static_cast<std::ptrdiff_t>(points_.size() / 2);
+  const Int128 base = kept->total;
+  add_past(points_.front().at, kept->at, base - points_.front().total);
+  points_.erase(points_.begin(), kept);
+  for (Point& point : points_) point.total -= base;
+}
+
 void UsageLedger::fold(Instant now, const Policy& policy) {
   constexpr std::size_t kKept = 256;
+  if (policy.fairness == FairnessKind::kInstant) {
+    if (points_.size() > kKept) sum_up_older();
+    return;
+  }
   if (policy.fairness != FairnessKind::kHalfLife || points_.size() + past_.size() <= kKept) return;
   const bool future = std::any_of(past_.begin(), past_.end(),
                                   [now](const Past& past) { return past.to > now; });

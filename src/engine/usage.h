@@ -32,7 +32,8 @@ class UsageLedger {
   [[nodiscard]] Int128 used(Instant now, const Policy& policy) const;
   /// Forgets what no window that reaches back to `before` can see.
   void trim(Instant before);
-  /// Under a half-life: replaces all that was, once it is many changes, by what counts of it now.
+  /// Once it is many changes: under a half-life, replaces all that was by what counts of it now;
+  /// under instant fairness, which asks for none of it, the older half by its sum, spread evenly.
   void fold(Instant now, const Policy& policy);
 
   template <class Self, class Visit>
@@ -68,6 +69,7 @@ class UsageLedger {
     }
   };
   [[nodiscard]] Int128 total_at(Instant at) const;
+  void sum_up_older();
   [[nodiscard]] static Int128 past_in_window(const Past& past, Instant after, Instant now);
   [[nodiscard]] Int128 rates_decayed(Instant now, Duration half_life) const;
   [[nodiscard]] static Int128 past_decayed(const Past& past, Instant now, Duration half_life);

@@ -43,6 +43,26 @@ TEST(Usage, InstantFairnessHasNoMemory) {
   EXPECT_EQ(ledger.used(at(100), Policy{}), 0);
 }
 
+TEST(Usage, UnderInstantFairnessOldChangesBecomeASum) {
+  UsageLedger ledger;
+  Int128 sum = 0;
+  std::int64_t rate = 0;
+  for (std::int64_t second = 0; second < 5000; ++second) {
+    sum += Int128{rate} * kSecond;
+    rate = 1000 + second % 7;
+    ledger.set_rate(at(second), rate);
+    ledger.fold(at(second), Policy{});
+  }
+  // A policy that looks back later still finds all of it, and the latest changes one by one.
+  EXPECT_EQ(ledger.used(at(4999), window(Duration::seconds(10'000))), sum);
+  UsageLedger recent;
+  for (std::int64_t second = 4900; second < 5000; ++second) {
+    recent.set_rate(at(second), 1000 + second % 7);
+  }
+  EXPECT_EQ(ledger.used(at(4999), window(Duration::seconds(90))),
+            recent.used(at(4999), window(Duration::seconds(90))));
+}
+
 TEST(Usage, WholeHalfLivesAreExact) {
   const Int128 amount = Int128{1} << 90;
   const Duration day = Duration::days(1);
