@@ -6,7 +6,7 @@
 //   plan.cc       many reservations             explain.cc  verdicts
 //   growth.cc     elastic jobs                  deadline.cc jobs that must be done in time
 //   counted.cc    conservative, counted form    view.cc     plain values for people
-//   snapshot.cc   save, load, digest            invariants.cc
+//   snapshot.cc   save, load, digest            invariants.cc, forget.cc
 #pragma once
 
 #include <map>
@@ -48,8 +48,9 @@ struct Claim {
 struct Reservation {
   JobId job;
   Instant at;
-  Tasks place;                  // where it would go then
-  std::uint64_t placed_on = 0;  // the future's changes when that was found
+  std::uint64_t made_on = 0;    // the future's changes when it was made
+  std::optional<Tasks> place;   // where it would go then; found when somebody asks
+  std::vector<JobId> beside;    // started since, and there at that instant
   bool earliest = false;        // no sooner instant can hold it unless somebody leaves unforeseen
 };
 
@@ -58,7 +59,7 @@ struct Refusal {
   static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
   std::uint64_t full = kNothing;       // the present's changes: it does not fit what is free
   std::uint64_t beside = kNothing;     // the present's changes: it would delay the reservation
-  std::uint64_t placed_on = kNothing;  // of that reservation
+  std::uint64_t made_on = kNothing;    // of that reservation
   std::uint64_t future = kNothing;     // the future's changes
   JobId holder;
 };
@@ -103,6 +104,7 @@ struct Core {
   std::set<JobId> interactive;       // running sessions
   std::set<JobId> elastic;           // active, may grow or shrink
   std::set<JobId> with_deadline;     // not final
+  std::vector<JobId> finished;       // final or once were; to be forgotten
   std::map<JobId, std::vector<JobId>> dependents;
   std::map<GroupId, std::vector<JobId>> group_dependents;
   std::int64_t nodes_leaving = 0;    // take nothing new and still have jobs
@@ -192,6 +194,7 @@ struct Core {
   void note_node_failure(JobRec& job, NodeIndex node);
   void requeue(JobRec& job, std::string cause);
   void finish(JobRec& job, JobState state, std::string cause);
+  void forget_finished(Instant before);
   void restart(JobRec& job);
   void settle_account(JobRec& job);
   void set_account(JobRec& job, std::int64_t milli_delta, Int128 cost_delta);
@@ -233,8 +236,10 @@ struct Core {
 
   // ---- reserve.cc ----
   std::optional<Reservation> reserve(const JobRec& job);
-  /// True when reserve() would give what is reserved already.
+  /// True when reserve() would give what is reserved already. Then it is as if made anew.
   [[nodiscard]] bool reservation_stands(const JobRec& job);
+  [[nodiscard]] bool fits_then(const Request& wish, std::int64_t tasks);
+  [[nodiscard]] const Tasks& reserved_place();
   /// Whether a job of this shape was refused on the very same state, and the means to note it.
   [[nodiscard]] bool known_full(const JobRec& candidate);
   void note_full(const JobRec& candidate);

@@ -156,36 +156,7 @@ const Policy& Engine::policy() const { return impl_->state.policy; }
 
 Instant Engine::now() const { return impl_->state.now; }
 
-void Engine::forget_finished(Instant before) {
-  std::set<JobId> needed;
-  std::set<GroupId> groups_needed;
-  for (const auto& [id, group] : impl_->state.groups) {
-    // More members are to come.
-    if (std::ssize(group.members) < group.size) groups_needed.insert(id);
-  }
-  impl_->state.jobs.for_each([&](const JobRec& job) {
-    if (job.final() && (!job.ended || *job.ended >= before)) groups_needed.insert(job.spec.group);
-    if (job.final()) return;
-    groups_needed.insert(job.spec.group);
-    for (const Dependency& d : job.spec.dependencies) {
-      needed.insert(d.job);
-      groups_needed.insert(d.group);
-    }
-  });
-  std::vector<JobId> old;
-  impl_->state.jobs.for_each([&](const JobRec& job) {
-    const bool old_enough = job.final() && job.ended && *job.ended < before;
-    const bool in_use = needed.contains(job.id) ||
-                        (job.spec.group.valid() && groups_needed.contains(job.spec.group));
-    if (old_enough && !in_use) old.push_back(job.id);
-  });
-  for (const JobId id : old) {
-    const GroupId group = impl_->job(id).spec.group;
-    if (group.valid()) impl_->state.groups.erase(group);
-    impl_->dependents.erase(id);
-    impl_->state.jobs.erase(id);
-  }
-}
+void Engine::forget_finished(Instant before) { impl_->forget_finished(before); }
 
 std::uint64_t Engine::digest() const {
   Digest digest;

@@ -79,7 +79,8 @@ class Engine {
   [[nodiscard]] const Policy& policy() const;
   [[nodiscard]] Instant now() const;                      // the latest instant seen
 
-  /// Forgets final jobs that ended before `before` and that nothing refers to.
+  /// Forgets final jobs that ended before `before` and that nothing refers to. Cost: O(final jobs
+  /// log) where there are neither groups nor dependencies, else O(jobs log).
   void forget_finished(Instant before);
 
   /// Equal states have equal digests.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
-#include <vector>
 
 namespace rota::engine {
 
@@ -39,24 +37,19 @@ bool plain_fits(const Ledger& ledger, const Request& request, std::int64_t tasks
 bool plain_fits_beside(const Ledger& ledger, const Request& request, std::int64_t tasks,
                        const Tasks& place) {
   if (request.milli * tasks > ledger.index().milli()) return false;
-  std::int64_t count =
-      count_plain(ledger, request, std::numeric_limits<std::int64_t>::max());
-  std::vector<std::pair<std::int32_t, std::int32_t>> kept;  // node, device: free and in the place
-  for (const TaskAlloc& task : place) {
-    const NodeCap& node = ledger.node(task.node);
-    if (!node.open || !request.node_set.contains(task.node)) continue;
-    for (const DeviceShare& share : task.devices) {
-      if (node.devices[share.device].whole_free()) kept.push_back({task.node, share.device});
+  std::int64_t count = count_plain(ledger, request, std::numeric_limits<std::int64_t>::max());
+  for (std::size_t i = 0; i < place.size() && count >= tasks;) {
+    const std::int32_t n = place[i].node;
+    const NodeCap& node = ledger.node(n);
+    std::int64_t kept = 0;
+    for (; i < place.size() && place[i].node == n; ++i) {
+      for (const DeviceShare& share : place[i].devices) {
+        kept += node.devices[share.device].whole_free() ? 1 : 0;
+      }
     }
-  }
-  std::sort(kept.begin(), kept.end());
-  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-  for (auto first = kept.begin(); first != kept.end() && count >= tasks;) {
-    const auto last = std::find_if(first, kept.end(),
-                                   [&](const auto& other) { return other.first != first->first; });
-    const std::int64_t free = ledger.node(first->first).free.whole;
-    count -= free / request.whole - (free - (last - first)) / request.whole;
-    first = last;
+    if (!node.open || !request.node_set.contains(n)) continue;
+    const std::int64_t free = node.free.whole;
+    count -= free / request.whole - (free - kept) / request.whole;
   }
   return count >= tasks;
 }

@@ -15,6 +15,7 @@ namespace rota::engine {
 /// The request must be plain. True just when Placer::place() finds a place for so many tasks.
 bool plain_fits(const Ledger& ledger, const Request& request, std::int64_t tasks);
 /// The same beside a place that is to stay free: what is free of it now counts as taken.
+/// The place is one of whole GPUs, each named once, those of a node one after the other.
 /// Cost: as above, and O(devices of the place).
 bool plain_fits_beside(const Ledger& ledger, const Request& request, std::int64_t tasks,
                        const Tasks& place);

@@ -1,7 +1,6 @@
 // Everything that must hold at every moment, checked the slow and obvious way.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "engine/core.h"
 
@@ -72,39 +71,34 @@ void check_counts(const Core& core, Broken& out) {
   }
 }
 
-/// The ledger at an instant from the present one and what leaves until then.
-Ledger ledger_at(const Core& core, Instant at, bool as_expected) {
-  Ledger out = core.ledger;
-  for (const JobId id : core.active) {
-    const JobRec& job = *core.state.jobs.find(id);
-    const Leaves leaves = as_expected ? job.expected : core.leaves_in_parts(job);
-    if (leaves.held && *leaves.held <= at) out.give(job.held);
-    if (leaves.leaving && *leaves.leaving <= at) out.give(job.leaving);
-  }
-  return out;
-}
-
 void check_future(const Core& core, Broken& out) {
   if (!core.future.follows(core.ledger)) return;
-  if (!(ledger_at(core, core.future.at(), true) == core.future.ledger())) {
-    out.push_back("the future differs from the present without those who leave");
-  }
-  std::set<Instant> instants;
+  Ledger then = core.ledger;
+  std::multimap<Instant, const Tasks*> leaving;  // as things are now
   for (const JobId id : core.active) {
     const JobRec& job = *core.state.jobs.find(id);
+    const Instant at = core.future.at();
+    if (job.expected.held && *job.expected.held <= at) then.give(job.held);
+    if (job.expected.leaving && *job.expected.leaving <= at) then.give(job.leaving);
     const Leaves leaves = core.leaves_in_parts(job);
     if (!core.unsettled.contains(id) && !(leaves == job.expected)) {
       out.push_back("job " + std::to_string(id.value()) + " leaves at another instant than noted");
     }
-    if (leaves.held) instants.insert(*leaves.held);
+    if (leaves.held) leaving.insert({*leaves.held, &job.held});
+    if (leaves.leaving) leaving.insert({*leaves.leaving, &job.leaving});
+  }
+  if (!(then == core.future.ledger())) {
+    out.push_back("the future differs from the present without those who leave");
   }
   const auto& reserved = core.reservation;
   if (!reserved || !reserved->earliest || core.any_preemptible()) return;
   const JobRec& holder = *core.state.jobs.find(reserved->job);
-  for (const Instant at : instants) {
-    if (at >= reserved->at || at < core.state.now) continue;
-    Ledger then = ledger_at(core, at, false);
-    if (core.placer.place(then, core.request(holder), holder.tasks_min())) {
+  then = core.ledger;
+  for (auto part = leaving.begin(); part != leaving.end() && part->first < reserved->at;) {
+    const Instant at = part->first;
+    for (; part != leaving.end() && part->first == at; ++part) then.give(*part->second);
+    if (at >= core.state.now &&
+        core.placer.place(then, core.request(holder), holder.tasks_min())) {
       out.push_back("a reservation is later than it need be");
     }
   }

@@ -18,6 +18,7 @@ Int128 cost_of(const State& state, const Tasks& tasks) {
 
 std::vector<std::int32_t> nodes_of(const Tasks& tasks) {
   std::vector<std::int32_t> nodes;
+  nodes.reserve(tasks.size());
   for (const TaskAlloc& task : tasks) nodes.push_back(task.node);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -56,7 +57,9 @@ void Core::set_shape(JobRec& job, const JobShape& shape) {
 }
 
 void Core::count_pending(const JobRec& job, std::int64_t sign) {
-  for (const QueueIndex q : owners.path(job.queue)) state.queues[q].pending += sign;
+  for (QueueIndex q = job.queue; q > 0; q = state.queues[q].parent) {
+    state.queues[q].pending += sign;
+  }
   if (job.user != kNone) state.users[job.user].pending += sign;
 }
 
@@ -295,19 +298,19 @@ void Core::order_start(JobRec& job, Tasks tasks) {
   job.leaves_at.reset();
   ++job.attempts;
   occupy(job, job.alloc, 1);
-  for (const std::int32_t n : nodes_of(job.alloc)) {
-    change_node(n, [](NodeRec& node) { ++node.running; });
-  }
-  for (const QueueIndex q : owners.path(job.queue)) ++state.queues[q].running;
-  if (job.user != kNone) ++state.users[job.user].running;
-  if (job.shape.min_tasks > 0) elastic.insert(job.id);
-  takeable_jobs.put(job);
-  AttemptRec attempt;
+  AttemptRec& attempt = job.history.emplace_back();
   attempt.number = job.attempts;
   attempt.ordered = state.now;
   attempt.nodes = nodes_of(job.alloc);
-  job.history.push_back(std::move(attempt));
+  for (const std::int32_t n : attempt.nodes) {
+    change_node(n, [](NodeRec& node) { ++node.running; });
+  }
+  for (QueueIndex q = job.queue; q > 0; q = state.queues[q].parent) ++state.queues[q].running;
+  if (job.user != kNone) ++state.users[job.user].running;
+  if (job.shape.min_tasks > 0) elastic.insert(job.id);
+  takeable_jobs.put(job);
   StartAttempt start{job.id, job.attempts, {}};
+  start.allocation.tasks.reserve(job.alloc.size());
   for (const TaskAlloc& t : job.alloc) {
     start.allocation.tasks.push_back(
         {t.rank, state.nodes[t.node].spec.name, t.devices, t.cpus, Bytes(t.memory)});
@@ -413,7 +416,7 @@ void Core::release(JobRec& job) {
   for (const std::int32_t n : nodes_of(job.alloc)) {
     change_node(n, [](NodeRec& node) { --node.running; });
   }
-  for (const QueueIndex q : owners.path(job.queue)) --state.queues[q].running;
+  for (QueueIndex q = job.queue; q > 0; q = state.queues[q].parent) --state.queues[q].running;
   if (job.user != kNone) --state.users[job.user].running;
   if (job.spec.group.valid()) --state.groups[job.spec.group].active;
   job.held.clear();
@@ -584,6 +587,7 @@ void Core::finish(JobRec& job, JobState final_state, std::string cause) {
     shares_stale = true;
   }
   with_deadline.erase(job.id);
+  finished.push_back(job.id);
   job.phase = Phase::kFinal;
   job.final_state = final_state;
   job.ended = state.now;

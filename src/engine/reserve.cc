@@ -3,6 +3,7 @@
 // contract as its victims; and whether a later job may start without delaying it.
 #include <algorithm>
 
+#include "base/check.h"
 #include "engine/core.h"
 #include "engine/fit_count.h"
 
@@ -88,6 +89,8 @@ void Core::take_present(JobRec& job) {
   if (!follows) return;
   future.join(job, leaves_in_parts(job));
   future.follow(ledger);
+  const auto& end = job.expected.held;
+  if (reservation && (!end || *end > reservation->at)) reservation->beside.push_back(job.id);
 }
 
 void Core::give_present(JobRec& job) {
@@ -101,11 +104,45 @@ void Core::give_present(JobRec& job) {
   future.follow(ledger);
 }
 
+bool Core::fits_then(const Request& wish, std::int64_t tasks) {
+  return wish.plain ? plain_fits(future.ledger(), wish, tasks)
+                    : placer.place(future.ledger(), wish, tasks).has_value();
+}
+
 bool Core::reservation_stands(const JobRec& job) {
   if (!reservation || reservation->job != job.id || any_preemptible()) return false;
   follow_present();
-  return reservation->earliest && reservation->at >= state.now &&
-         reservation->at == future.at() && reservation->placed_on == future.ledger().changes();
+  if (!reservation->earliest || reservation->at <= state.now) return false;
+  future.move_to(reservation->at);
+  const std::uint64_t changes = future.ledger().changes();
+  const bool unchanged = reservation->made_on == changes;
+  if (!unchanged) {
+    // Somebody has come or gone since; the instant must still be one at which somebody leaves.
+    const auto leave = future.next_leave(reservation->at, Future::Late::kSkip);
+    if (leave != reservation->at || !fits_then(request(job), job.tasks_min())) return false;
+    reservation->made_on = changes;
+  }
+  // The choice of a place may follow the mix of requests, which nothing here watches.
+  if (!unchanged || state.policy.placement == Placement::kLeastFragmentation) {
+    reservation->place.reset();
+  }
+  reservation->beside.clear();
+  return true;
+}
+
+/// Where the reserved job would go as of when the reservation was made.
+const Tasks& Core::reserved_place() {
+  if (reservation->place) return *reservation->place;
+  follow_present();
+  future.move_to(reservation->at);
+  const JobRec& holder = job(reservation->job);
+  Ledger& then = future.ledger();
+  const Ledger::Mark mark = then.checkpoint();
+  for (const JobId id : reservation->beside) then.give(job(id).held);
+  reservation->place = placer.place(then, request(holder), holder.tasks_min());
+  then.rollback(mark);
+  ROTA_CHECK(reservation->place.has_value());
+  return *reservation->place;
 }
 
 std::optional<Reservation> Core::reserve(const JobRec& job) {
@@ -135,16 +172,17 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   for (auto at = next(from, known ? Future::Late::kSkip : Future::Late::kCountAsNow); at;
        at = next(later(*at, Duration(1)), Future::Late::kSkip)) {
     future.move_to(*at);
-    std::optional<Tasks> place;
-    if (!wish.plain || plain_fits(future.ledger(), wish, job.tasks_min())) {
-      place = placer.place(future.ledger(), wish, job.tasks_min());
-    }
-    if (!place && may_take) {
-      if (auto claim = find_claim(job, future.ledger(), *at)) place = std::move(claim->tasks);
-    }
-    if (place) {
-      return Reservation{job.id, *at, std::move(*place), future.ledger().changes(),
-                         whole && !may_take};
+    Reservation out{.job = job.id,
+                    .at = *at,
+                    .made_on = future.ledger().changes(),
+                    .place = std::nullopt,
+                    .beside = {},
+                    .earliest = whole && !may_take};
+    if (fits_then(wish, job.tasks_min())) return out;
+    if (!may_take) continue;
+    if (auto claim = find_claim(job, future.ledger(), *at)) {
+      out.place = std::move(claim->tasks);
+      return out;
     }
   }
   return std::nullopt;
@@ -171,7 +209,7 @@ bool Core::known_to_delay(const JobRec& candidate) {
     return false;
   }
   follow_present();
-  return known.holder == reservation->job && known.placed_on == reservation->placed_on &&
+  return known.holder == reservation->job && known.made_on == reservation->made_on &&
          future.at() == reservation->at && known.future == future.ledger().changes();
 }
 
@@ -183,7 +221,7 @@ void Core::note_delays(const JobRec& candidate) {
   }
   Refusal& known = refusals[candidate.shape_index];
   known.beside = ledger.changes();
-  known.placed_on = reservation->placed_on;
+  known.made_on = reservation->made_on;
   known.future = future.ledger().changes();
   known.holder = reservation->job;
 }
@@ -216,9 +254,7 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
     if (!gone || *gone > held.at) then.give(v.tasks);
   }
   then.take(tasks);
-  const Request& wish = request(holder);
-  bool fits = wish.plain ? plain_fits(then, wish, holder.tasks_min())
-                         : placer.place(then, wish, holder.tasks_min()).has_value();
+  bool fits = fits_then(request(holder), holder.tasks_min());
   if (!fits && any_preemptible()) fits = find_claim(holder, then, held.at, victims).has_value();
   then.rollback(mark);
   return fits;
@@ -227,9 +263,11 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
 std::optional<Tasks> Core::place_beside(const Reservation& held, const JobRec& candidate,
                                         std::int64_t least, std::int64_t most) {
   const Request& wish = request(candidate);
-  if (wish.plain && !plain_fits_beside(ledger, wish, least, held.place)) return std::nullopt;
+  const Tasks& place = reserved_place();
+  const bool by_node = state.policy.placement == Placement::kPack && request(job(held.job)).plain;
+  if (wish.plain && by_node && !plain_fits_beside(ledger, wish, least, place)) return std::nullopt;
   const Ledger::Mark mark = ledger.checkpoint();
-  for (const TaskAlloc& task : held.place) ledger.take_rest(task);
+  for (const TaskAlloc& task : place) ledger.take_rest(task);
   auto tasks = placer.place_most(ledger, wish, least, most);
   ledger.rollback(mark);
   if (tasks && !respects(held, candidate, *tasks)) tasks.reset();

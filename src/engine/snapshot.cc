@@ -110,6 +110,7 @@ void Core::rebuild() {
        {&active, &infeasible, &claiming, &unsettled, &interactive, &elastic, &with_deadline}) {
     ids->clear();
   }
+  finished.clear();
   dependents.clear();
   group_dependents.clear();
   feasible_cache.clear();
@@ -141,7 +142,10 @@ void Core::rebuild() {
       if (d.group.valid()) group_dependents[d.group].push_back(job.id);
     }
     set_shape(job, job.shape);
-    if (job.final()) return;
+    if (job.final()) {
+      finished.push_back(job.id);
+      return;
+    }
     if (job.spec.deadline) with_deadline.insert(job.id);
     if (job.pending()) {
       if (job.gates == 0) waiting.insert(job);

@@ -63,7 +63,12 @@ JobRec& JobTable::add(JobId id) {
   if (!pages_[page]) pages_[page] = std::make_unique<Page>();
   auto& slot = pages_[page]->jobs[id.value() % kPage];
   ROTA_CHECK(slot == nullptr);
-  slot = std::make_unique<JobRec>();
+  if (spares_.empty()) {
+    slot = std::make_unique<JobRec>();
+  } else {
+    slot = std::move(spares_.back());
+    spares_.pop_back();
+  }
   slot->id = id;
   ++pages_[page]->used;
   ++size_;
@@ -73,7 +78,12 @@ JobRec& JobTable::add(JobId id) {
 void JobTable::erase(JobId id) {
   const std::uint64_t page = id.value() / kPage;
   ROTA_CHECK(find(id) != nullptr);
-  pages_[page]->jobs[id.value() % kPage].reset();
+  auto& slot = pages_[page]->jobs[id.value() % kPage];
+  if (spares_.size() < kSparesMax) {
+    *slot = JobRec{};
+    spares_.push_back(std::move(slot));
+  }
+  slot.reset();
   --size_;
   if (--pages_[page]->used == 0) pages_[page].reset();
 }

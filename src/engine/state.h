@@ -430,7 +430,9 @@ class JobTable {
     std::vector<std::unique_ptr<JobRec>> jobs = std::vector<std::unique_ptr<JobRec>>(kPage);
     std::size_t used = 0;
   };
+  static constexpr std::size_t kSparesMax = 64;
   std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<std::unique_ptr<JobRec>> spares_;  // empty records to be used again
   std::size_t size_ = 0;
 };
 

@@ -10,7 +10,8 @@
 namespace rota::sim {
 namespace {
 
-constexpr std::int64_t kForgetEvery = 2048;  // finished jobs between two clean-ups of the engine
+constexpr std::int64_t kForgetEvery = 64;      // finished jobs between two clean-ups of the engine
+constexpr std::int64_t kProgressEvery = 2048;  // the same, between two words of progress
 
 std::int64_t largest_node(const std::vector<NodeSpec>& nodes) {
   std::int64_t largest = 0;
@@ -105,10 +106,8 @@ class Replay {
       completions_.push_back((now_ - job_of(id).submitted).ns());
       last_end_ = now_;
       const auto finished = static_cast<std::int64_t>(completions_.size());
-      if (finished % kForgetEvery == 0) {
-        engine_.forget_finished(now_);
-        if (progress_) progress_(finished);
-      }
+      if (finished % kForgetEvery == 0) engine_.forget_finished(now_);
+      if (progress_ && finished % kProgressEvery == 0) progress_(finished);
     }
     return {};
   }
