@@ -151,6 +151,9 @@ void add_cases(const std::vector<sim::ReplayJob>& made_up,
   add({"philly/512/fifo/easy", pool, &philly, {Order::kFifo, Backfill::kEasy}});
   add({"philly/512/fifo/conservative", pool, &philly, {Order::kFifo, Backfill::kConservative}});
   add({"philly/512/shortest/off", pool, &philly, {Order::kShortest, Backfill::kOff}});
+  add({"philly/512/shortest/easy", pool, &philly, {Order::kShortest, Backfill::kEasy}});
+  add({"philly/512/shortest/conservative", pool, &philly,
+       {Order::kShortest, Backfill::kConservative}});
 }
 
 }  // namespace

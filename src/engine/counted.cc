@@ -1,6 +1,6 @@
-// backfill=conservative in its counted form: every waiting job keeps its reservation from cycle to
-// cycle, since nothing but an unforeseen end or a new rule can change it. A new job is planned
-// behind the others; a job starts when its reservation falls due.
+// backfill=conservative in its counted form: a job keeps its reservation from cycle to cycle, since
+// nothing but an unforeseen end or a new rule can change it. Jobs are planned in order, on one node
+// only as far as one of them could start now; a job starts when its reservation falls due.
 #include <algorithm>
 
 #include "base/check.h"
@@ -31,12 +31,13 @@ class CountedPlan {
   explicit CountedPlan(Core& core) : core_(core), plan_(core.plan), now_(core.state.now) {}
 
   bool run() {
-    if (!plan_.valid || overdue()) rebuild();
-    plan_.timeline->trim(now_);
-    if (!plan_arrivals()) {
-      rebuild();
-      plan_arrivals();
+    if (!plan_.valid || overdue() || arrival_before_the_planned()) {
+      plan_.invalidate();
+      plan_.timeline = core_.counted_timeline();
+      plan_.valid = true;
     }
+    plan_.timeline->trim(now_);
+    for (const auto& [queue, lane] : core_.waiting.lanes()) plan_while_it_matters(lane);
     return start_due();
   }
 
@@ -44,27 +45,49 @@ class CountedPlan {
   [[nodiscard]] bool overdue() const {
     return !plan_.by_start.empty() && plan_.by_start.begin()->first < now_;
   }
-  void rebuild() {
-    plan_.invalidate();
-    plan_.timeline = core_.counted_timeline();
-    plan_.valid = true;
-    for (const auto& [queue, lane] : core_.waiting.lanes()) {
-      for (const JobId id : core_.waiting.in_order(lane, lane.size)) plan_job(core_.job(id));
+  /// The reservations behind a new job in line would have to be made anew.
+  bool arrival_before_the_planned() {
+    const std::set<JobId> arrivals = std::move(plan_.unplanned);
+    plan_.unplanned.clear();
+    return plan_.last && std::any_of(arrivals.begin(), arrivals.end(), [this](JobId id) {
+      const JobRec& job = core_.job(id);
+      return job.pending() && job.gates == 0 &&
+             order_key(job, core_.state.policy.order) < *plan_.last;
+    });
+  }
+  /// Plans job after job in order. On one node a reservation made later is the same, so those
+  /// behind the last that could start now can wait. Between nodes the choice would follow who runs
+  /// by then.
+  void plan_while_it_matters(const Lane& lane) {
+    const bool several_nodes = core_.state.nodes.size() > 1;
+    bool changed = true;
+    std::vector<const JobClass*> fit;
+    while (true) {
+      if (changed && !several_nodes) fit = classes_that_fit_now(lane);
+      const bool matters =
+          several_nodes || std::any_of(fit.begin(), fit.end(), [this](const JobClass* c) {
+            return c->jobs.next(plan_.last, kNoLimit) != nullptr;
+          });
+      if (!matters) return;
+      const OrderedJobs::Entry* next = nullptr;
+      for (const auto& [key, job_class] : lane.classes) {
+        const auto* entry = job_class.jobs.next(plan_.last, kNoLimit);
+        if (entry != nullptr && (next == nullptr || entry->key < next->key)) next = entry;
+      }
+      if (next == nullptr) return;
+      const JobRec& job = core_.job(JobId(next->key.id));
+      plan_job(job);
+      const auto planned = plan_.entries.find(job.id);
+      changed = planned != plan_.entries.end() && planned->second.at <= now_;
     }
   }
-  /// False when an arrival comes before a job that is planned already.
-  bool plan_arrivals() {
-    std::vector<std::pair<OrderKey, JobId>> arrivals;
-    for (const JobId id : plan_.unplanned) {
-      const JobRec& job = core_.job(id);
-      if (!job.pending() || job.gates != 0 || plan_.entries.contains(id)) continue;
-      arrivals.push_back({order_key(job, core_.state.policy.order), id});
+  [[nodiscard]] std::vector<const JobClass*> classes_that_fit_now(const Lane& lane) const {
+    std::vector<const JobClass*> out;
+    for (const auto& [key, job_class] : lane.classes) {
+      const Request& wish = core_.requests.at(key.shape);
+      if (plan_.timeline->tasks_at(now_, wish) >= wish.shape.tasks) out.push_back(&job_class);
     }
-    plan_.unplanned.clear();
-    std::sort(arrivals.begin(), arrivals.end());
-    if (!arrivals.empty() && plan_.last && arrivals.front().first < *plan_.last) return false;
-    for (const auto& [key, id] : arrivals) plan_job(core_.job(id));
-    return true;
+    return out;
   }
   void plan_job(const JobRec& job) {
     const Request& wish = core_.request(job);

@@ -125,6 +125,15 @@ void CountTimeline::trim(Instant now) {
   }
 }
 
+std::int64_t CountTimeline::tasks_at(Instant at, const Request& request) const {
+  std::int64_t tasks = 0;
+  for (const NodeIndex n : request.nodes) {
+    const std::int64_t free = least_free(nodes_[n], at.ns(), at.ns() + 1);
+    if (free > 0) tasks += free / request.whole;
+  }
+  return tasks;
+}
+
 std::int64_t CountTimeline::least_free(const Steps& steps, std::int64_t from,
                                        std::int64_t to) const {
   auto step = std::upper_bound(steps.begin(), steps.end(), from,

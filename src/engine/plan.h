@@ -63,6 +63,8 @@ class CountTimeline {
     std::vector<std::pair<NodeIndex, std::int64_t>> tasks;  // tasks on each node
   };
   [[nodiscard]] std::optional<Found> earliest(const PlanQuery& query) const;
+  /// Tasks of the request that what is free at this one instant holds.
+  [[nodiscard]] std::int64_t tasks_at(Instant at, const Request& request) const;
   /// Forgets what lies before `now`.
   void trim(Instant now);
 
@@ -101,7 +103,7 @@ struct ConservativePlan {
   std::map<JobId, Entry> entries;
   std::set<std::pair<Instant, JobId>> by_start;
   std::optional<OrderKey> last;      // everything up to here is planned
-  std::set<JobId> unplanned;         // arrived since
+  std::set<JobId> unplanned;         // arrived since the last pass
 
   void invalidate() { *this = ConservativePlan{}; }
 };
