@@ -50,26 +50,25 @@ std::string_view kind_of(const Json& value) {
   }
 }
 
-std::string child_path(std::string_view path, std::string_view key) {
-  std::string out(path);
+std::string Path::text() const {
+  if (above == nullptr) return std::string(key);
+  std::string out = above->text();
+  if (key.empty()) return out + "[" + std::to_string(index) + "]";
   if (!out.empty()) out += '.';
   return out += key;
 }
 
-std::string child_path(std::string_view path, std::size_t index) {
-  return std::string(path) + "[" + std::to_string(index) + "]";
-}
-
 namespace {
 
-std::string shown(std::string_view path) {
-  return path.empty() ? "the document" : "'" + std::string(path) + "'";
+std::string shown(const Path& path) {
+  const std::string text = path.text();
+  return text.empty() ? "the document" : "'" + text + "'";
 }
 
-Error invalid(std::string_view path, std::string message) {
+Error invalid(const Path& path, std::string message) {
   return {.code = ErrorCode::kInvalidArgument,
           .message = std::move(message),
-          .where = std::string(path)};
+          .where = path.text()};
 }
 
 std::string hint(std::string_view word, const std::vector<std::string>& known) {
@@ -80,28 +79,28 @@ std::string hint(std::string_view word, const std::vector<std::string>& known) {
 
 }  // namespace
 
-Error wrong_type(std::string_view path, std::string_view expected, const Json& found) {
+Error wrong_type(const Path& path, std::string_view expected, const Json& found) {
   return invalid(path, shown(path) + " must be " + std::string(expected) + ", not " +
                            std::string(kind_of(found)));
 }
 
-Error out_of_range(std::string_view path, std::string_view low, std::string_view high) {
+Error out_of_range(const Path& path, std::string_view low, std::string_view high) {
   return invalid(path, shown(path) + " must lie between " + std::string(low) + " and " +
                            std::string(high));
 }
 
-Error unknown_key(std::string_view path, std::string_view key,
+Error unknown_key(const Path& path, std::string_view key,
                   const std::vector<std::string>& known) {
-  return invalid(child_path(path, key),
+  return invalid(path.child(key),
                  "unknown key '" + std::string(key) + "' in " + shown(path) + hint(key, known));
 }
 
-Error unknown_word(std::string_view path, std::string_view word,
+Error unknown_word(const Path& path, std::string_view word,
                    const std::vector<std::string>& known) {
   return invalid(path, shown(path) + " cannot be '" + std::string(word) + "'" + hint(word, known));
 }
 
-Status read_integer(const Json& json, std::string_view path, std::int64_t low, std::int64_t high,
+Status read_integer(const Json& json, const Path& path, std::int64_t low, std::int64_t high,
                     std::int64_t& out) {
   if (!json.is_number_integer()) return wrong_type(path, "a whole number", json);
   const bool too_big = json.is_number_unsigned() &&
@@ -115,7 +114,7 @@ Status read_integer(const Json& json, std::string_view path, std::int64_t low, s
   return {};
 }
 
-Status read_unsigned(const Json& json, std::string_view path, std::uint64_t& out) {
+Status read_unsigned(const Json& json, const Path& path, std::uint64_t& out) {
   if (!json.is_number_integer()) return wrong_type(path, "a whole number", json);
   if (!json.is_number_unsigned() && json.get<std::int64_t>() < 0) {
     return out_of_range(path, "0", std::to_string(std::numeric_limits<std::uint64_t>::max()));

@@ -2,9 +2,10 @@
 //
 // On the wire: Id, Instant, Duration and Quantity are whole numbers (value or nanoseconds), Int128
 // is a decimal string, an enumeration is its name, an absent optional is left out (null where its
-// default is not absent), a variant is an
-// object whose first key says which alternative ({"event": "job_submitted", "job": 7, ...};
-// decisions: "decision"). Fields keep their declared order.
+// default is not absent), text marked kMayLack or kTime (api/marks.h) is left out while it is
+// empty, a variant is an object whose first key says which alternative
+// ({"event": "job_submitted", "job": 7, ...}; decisions: "decision"). Fields keep their declared
+// order.
 // Reading is strict: an unknown key, a wrong type or a number out of range is an error that names
 // the path, what was expected and the nearest known key. A missing key keeps its default.
 // Pure; cost O(size). No function throws.
@@ -24,6 +25,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/marks.h"
 #include "base/id.h"
 #include "base/result.h"
 #include "base/text.h"
@@ -77,6 +79,9 @@ template <class T>
 struct IsVariant : std::false_type {};
 template <class... Ts>
 struct IsVariant<std::variant<Ts...>> : std::true_type {};
+template <class Mark>
+constexpr bool kLeavesOut = std::is_same_v<std::remove_cvref_t<Mark>, MayLack> ||
+                            std::is_same_v<std::remove_cvref_t<Mark>, TimeMark>;
 template <class T>
 constexpr bool kIsTime = std::is_same_v<T, Instant> || std::is_same_v<T, Duration>;
 template <class>
@@ -87,19 +92,27 @@ constexpr bool kNoCodec = false;
 
 /// "a whole number", "text", ...: what `value` holds, for messages.
 [[nodiscard]] std::string_view kind_of(const Json& value);
-[[nodiscard]] std::string child_path(std::string_view path, std::string_view key);
-[[nodiscard]] std::string child_path(std::string_view path, std::size_t index);
-[[nodiscard]] Error wrong_type(std::string_view path, std::string_view expected,
+/// Where a value stands in its document; words are made of it only for a message.
+struct Path {
+  std::string_view key;             // empty: the element `index` of a list
+  std::size_t index = 0;
+  const Path* above = nullptr;
+
+  [[nodiscard]] Path child(std::string_view name) const { return {.key = name, .above = this}; }
+  [[nodiscard]] Path child(std::size_t at) const { return {.key = {}, .index = at, .above = this}; }
+  [[nodiscard]] std::string text() const;  // "jobs[2].name"
+};
+[[nodiscard]] Error wrong_type(const Path& path, std::string_view expected,
                                const Json& found);
-[[nodiscard]] Error out_of_range(std::string_view path, std::string_view low,
+[[nodiscard]] Error out_of_range(const Path& path, std::string_view low,
                                  std::string_view high);
-[[nodiscard]] Error unknown_key(std::string_view path, std::string_view key,
+[[nodiscard]] Error unknown_key(const Path& path, std::string_view key,
                                 const std::vector<std::string>& known);
-[[nodiscard]] Error unknown_word(std::string_view path, std::string_view word,
+[[nodiscard]] Error unknown_word(const Path& path, std::string_view word,
                                  const std::vector<std::string>& known);
-[[nodiscard]] Status read_integer(const Json& json, std::string_view path, std::int64_t low,
+[[nodiscard]] Status read_integer(const Json& json, const Path& path, std::int64_t low,
                                   std::int64_t high, std::int64_t& out);
-[[nodiscard]] Status read_unsigned(const Json& json, std::string_view path, std::uint64_t& out);
+[[nodiscard]] Status read_unsigned(const Json& json, const Path& path, std::uint64_t& out);
 
 template <class Names>
 std::vector<std::string> words(const Names& names) {
@@ -111,7 +124,7 @@ std::vector<std::string> words(const Names& names) {
 template <class T>
 void write(const T& value, Json& out);
 template <class T>
-[[nodiscard]] Status read(const Json& json, const std::string& path, T& out);
+[[nodiscard]] Status read(const Json& json, const Path& path, T& out);
 
 /// By position: is the field an optional that holds something by default? Then its absence must be
 /// said, since a missing key means the default.
@@ -132,20 +145,29 @@ const std::vector<bool>& filled_by_default() {
   return filled;
 }
 
+/// Fields are unique, so none is looked for before it is appended.
 template <class T>
 void write_fields(const T& value, Json& out) {
+  auto& object = out.template get_ref<Json::object_t&>();
   std::size_t position = 0;
-  T::fields(value, [&](std::string_view name, const auto& field, auto&&...) {
+  T::fields(value, [&](std::string_view name, const auto& field, auto&&... rest) {
     using Field = std::remove_cvref_t<decltype(field)>;
     [[maybe_unused]] const bool filled = filled_by_default<T>()[position++];
-    if constexpr (IsOptional<Field>::value) {
+    const auto append = [&](const auto& what) {
+      Json child;
+      write(what, child);
+      object.emplace_back(std::string(name), std::move(child));
+    };
+    if constexpr ((kLeavesOut<decltype(rest)> || ...)) {
+      if (!field.empty()) append(field);
+    } else if constexpr (IsOptional<Field>::value) {
       if (field.has_value()) {
-        write(*field, out[std::string(name)]);
+        append(*field);
       } else if (filled) {
-        out[std::string(name)] = nullptr;
+        object.emplace_back(std::string(name), Json());
       }
     } else {
-      write(field, out[std::string(name)]);
+      append(field);
     }
   });
 }
@@ -189,31 +211,46 @@ void write(const T& value, Json& out) {
   }
 }
 
-/// Reads the fields of an object. `skip` is a key that the caller has dealt with; empty: none.
+/// The first key that is neither a field of T nor `skip`.
 template <class T>
-Status read_fields(const Json& json, const std::string& path, std::string_view skip, T& out) {
-  if (!json.is_object()) return wrong_type(path, "an object", json);
+Error stray_key(const Json& json, const Path& path, std::string_view skip) {
   std::vector<std::string> known;
-  std::size_t found = skip.empty() ? 0 : 1;
-  Status status;
-  T::fields(out, [&](std::string_view name, auto& field, auto&&...) {
+  const T defaults{};
+  T::fields(defaults, [&](std::string_view name, const auto&, auto&&...) {
     known.emplace_back(name);
-    const auto it = json.find(known.back());
-    if (it == json.end()) return;
-    ++found;
-    if (status.ok()) status = read(*it, child_path(path, name), field);
   });
-  if (!status.ok() || found == json.size()) return status;
   for (const auto& [key, value] : json.items()) {
     if (key != skip && std::find(known.begin(), known.end(), key) == known.end()) {
       return unknown_key(path, key, known);
     }
   }
-  return status;
+  return {.code = ErrorCode::kInvalidArgument, .message = "a key stands twice"};
+}
+
+/// Reads the fields of an object. `skip` is a key that the caller has dealt with; empty: none.
+/// Cost: one look a field where the keys come in the declared order.
+template <class T>
+Status read_fields(const Json& json, const Path& path, std::string_view skip, T& out) {
+  if (!json.is_object()) return wrong_type(path, "an object", json);
+  const auto& object = json.get_ref<const Json::object_t&>();
+  std::size_t found = skip.empty() ? 0 : 1;
+  auto next = object.begin();
+  Status status;
+  T::fields(out, [&](std::string_view name, auto& field, auto&&...) {
+    const auto is_it = [&](const auto& entry) { return entry.first == name; };
+    const bool in_order = next != object.end() && is_it(*next);
+    const auto at = in_order ? next : std::find_if(object.begin(), object.end(), is_it);
+    if (at == object.end()) return;
+    next = at + 1;
+    ++found;
+    if (status.ok()) status = read(at->second, path.child(name), field);
+  });
+  if (!status.ok() || found == json.size()) return status;
+  return stray_key<T>(json, path, skip);
 }
 
 template <class T, std::size_t I = 0>
-Status read_alternative(const Json& json, const std::string& path, std::size_t index, T& out) {
+Status read_alternative(const Json& json, const Path& path, std::size_t index, T& out) {
   if constexpr (I < std::variant_size_v<T>) {
     if (index != I) return read_alternative<T, I + 1>(json, path, index, out);
     return read_fields(json, path, VariantNames<T>::kKey, out.template emplace<I>());
@@ -223,28 +260,28 @@ Status read_alternative(const Json& json, const std::string& path, std::size_t i
 }
 
 template <class T>
-Status read_variant(const Json& json, const std::string& path, T& out) {
+Status read_variant(const Json& json, const Path& path, T& out) {
   const std::string key(VariantNames<T>::kKey);
   if (!json.is_object()) return wrong_type(path, "an object", json);
   const auto it = json.find(key);
   if (it == json.end() || !it->is_string()) {
-    return wrong_type(child_path(path, key), "text", it == json.end() ? Json() : *it);
+    return wrong_type(path.child(key), "text", it == json.end() ? Json() : *it);
   }
   const auto& name = it->template get_ref<const std::string&>();
   const auto& names = VariantNames<T>::kNames;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return read_alternative(json, path, i, out);
   }
-  return unknown_word(child_path(path, key), name, words(names));
+  return unknown_word(path.child(key), name, words(names));
 }
 
 template <class T>
-Status read_list(const Json& json, const std::string& path, T& out) {
+Status read_list(const Json& json, const Path& path, T& out) {
   if (!json.is_array()) return wrong_type(path, "a list", json);
   out.clear();
   for (std::size_t i = 0; i < json.size(); ++i) {
     typename T::value_type item{};
-    Status status = read(json[i], child_path(path, i), item);
+    Status status = read(json[i], path.child(i), item);
     if (!status.ok()) return status;
     out.push_back(std::move(item));
   }
@@ -252,18 +289,18 @@ Status read_list(const Json& json, const std::string& path, T& out) {
 }
 
 template <class T>
-Status read_map(const Json& json, const std::string& path, T& out) {
+Status read_map(const Json& json, const Path& path, T& out) {
   if (!json.is_object()) return wrong_type(path, "an object", json);
   out.clear();
   for (const auto& [key, value] : json.items()) {
-    Status status = read(value, child_path(path, key), out[key]);
+    Status status = read(value, path.child(key), out[key]);
     if (!status.ok()) return status;
   }
   return {};
 }
 
 template <NamedEnum T>
-Status read_enum(const Json& json, const std::string& path, T& out) {
+Status read_enum(const Json& json, const Path& path, T& out) {
   if (!json.is_string()) return wrong_type(path, "text", json);
   const auto& name = json.get_ref<const std::string&>();
   const std::optional<T> value = enum_from<T>(name);
@@ -273,7 +310,7 @@ Status read_enum(const Json& json, const std::string& path, T& out) {
 }
 
 template <class T>
-Status read_whole(const Json& json, const std::string& path, T& out) {
+Status read_whole(const Json& json, const Path& path, T& out) {
   if constexpr (std::is_same_v<T, std::uint64_t>) {
     return read_unsigned(json, path, out);
   } else {
@@ -286,7 +323,7 @@ Status read_whole(const Json& json, const std::string& path, T& out) {
 }
 
 template <class T>
-Status read_wrapped(const Json& json, const std::string& path, T& out) {
+Status read_wrapped(const Json& json, const Path& path, T& out) {
   if constexpr (IsId<T>::value) {
     std::uint64_t number = 0;
     Status status = read_unsigned(json, path, number);
@@ -301,7 +338,7 @@ Status read_wrapped(const Json& json, const std::string& path, T& out) {
 }
 
 template <class T>
-Status read(const Json& json, const std::string& path, T& out) {
+Status read(const Json& json, const Path& path, T& out) {
   if constexpr (std::is_same_v<T, bool>) {
     if (!json.is_boolean()) return wrong_type(path, "true or false", json);
     out = json.get<bool>();
@@ -355,7 +392,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Result<T> from_json(const Json& json, const std::string& path = {}) {
   T value{};
-  const Status status = detail::read(json, path, value);
+  const Status status = detail::read(json, detail::Path{.key = path}, value);
   if (!status.ok()) return status.error();
   return value;
 }

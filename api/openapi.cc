@@ -63,19 +63,23 @@ Json schema_of_value() {
   }
 }
 
-/// Replies always carry every field that is not optional; requests need none.
+/// Replies always carry every field that is not optional and may not lack; requests need none.
 template <class T>
 Json schema_of_fields() {
   constexpr bool is_request = type_name<T>().ends_with("Request");
   T sample{};
   Json properties = Json::object();
   Json required = Json::array();
-  T::fields(sample, [&](std::string_view name, auto& field, std::string_view doc) {
+  T::fields(sample, [&](std::string_view name, auto& field, std::string_view doc, auto... marks) {
     using Field = std::remove_cvref_t<decltype(field)>;
+    constexpr bool may_lack = (detail::kLeavesOut<decltype(marks)> || ...);
     Json property = schema_of_value<Field>();
+    if constexpr ((std::is_same_v<decltype(marks), TimeMark> || ...)) {
+      property["format"] = "date-time";
+    }
     property["description"] = std::string(doc);
     if constexpr (is_request && (std::is_arithmetic_v<Field>)) property["default"] = field;
-    if constexpr (!is_request && !detail::IsOptional<Field>::value) {
+    if constexpr (!is_request && !may_lack && !detail::IsOptional<Field>::value) {
       required.push_back(std::string(name));
     }
     properties[std::string(name)] = std::move(property);

@@ -3,7 +3,8 @@
 // Every resource declares its fields once (name, value, what it means); JSON codec, OpenAPI text
 // and TypeScript types are made from these declarations (api/json.h, api/openapi.h).
 // On the wire: times are ISO-8601 UTC strings, durations are seconds (decimal), GPUs are decimals
-// (0.5 is half a device), memory is bytes, absent means unknown or not applicable.
+// (0.5 is half a device), memory is bytes. What is unknown or does not apply is left out: optional
+// values, and text marked kMayLack or kTime, which is empty here then.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "api/marks.h"
 #include "model/fields.h"
 
 namespace rota::api {
@@ -21,6 +23,7 @@ struct SubmitRequest {
   std::string name;
   std::vector<std::string> argv;
   std::string script;
+  std::string script_name;
   std::vector<std::string> script_args;
   std::map<std::string, std::string> env;
   std::string workdir;
@@ -76,6 +79,7 @@ struct SubmitRequest {
     visit("name", self.name, "name shown in tables; default: the command's or script's file name");
     visit("argv", self.argv, "the command; either this or script");
     visit("script", self.script, "whole text of a script with its #! line");
+    visit("script_name", self.script_name, "the script's file name, for people", kMayLack);
     visit("script_args", self.script_args, "arguments of the script");
     visit("env", self.env, "environment variables of the job");
     visit("workdir", self.workdir, "working directory on the node");
@@ -107,8 +111,8 @@ struct SubmitRequest {
     visit("charge", self.charge, "false: free work, counted for nobody, first to give way");
     visit("interactive", self.interactive, "falls under the session idle rules");
     visit("checkpoint_seconds", self.checkpoint_seconds, "interval at which the job saves work");
-    visit("deadline", self.deadline, "moves up in its queue only as far as this needs");
-    visit("begin", self.begin, "not before");
+    visit("deadline", self.deadline, "moves up in its queue only as far as this needs", kTime);
+    visit("begin", self.begin, "not before", kTime);
     visit("after", self.after, "ids that must have started");
     visit("afterok", self.afterok, "ids that must have succeeded");
     visit("afterany", self.afterany, "ids that must have ended");
@@ -166,70 +170,18 @@ struct Reason {
   static void fields(Self& self, Visit&& visit) {
     visit("code", self.code, "insufficient_free, fragmented, queue_limit, ...");
     visit("sentence", self.sentence, "the reason in words");
-    visit("resource", self.resource, "gpu, gpu_memory, cpu, memory or slices");
-    visit("within", self.within, "device, node, island, socket, rack, block or model");
+    visit("resource", self.resource, "gpu, gpu_memory, cpu, memory or slices", kMayLack);
+    visit("within", self.within, "device, node, island, socket, rack, block or model", kMayLack);
     visit("need", self.need, "in GPUs, bytes or pieces, by resource");
     visit("free", self.free, "what is free where it could run");
     visit("best", self.best, "the most in one place");
     visit("short", self.missing, "what is missing");
     visit("freeable", self.freeable, "the most preemption could free");
     visit("limit", self.limit, "the limit that binds");
-    visit("by", self.by, "the job, queue or user behind it");
-    visit("until", self.until, "when it changes, if known");
+    visit("by", self.by, "the job, queue or user behind it", kMayLack);
+    visit("until", self.until, "when it changes, if known", kTime);
     visit("waiting_helps", self.waiting_helps, "it can start without anybody's doing");
     visit("preemption_helps", self.preemption_helps, "preemption could help");
-  }
-};
-
-struct Verdict {
-  std::string id;
-  std::string state;
-  std::string summary;
-  std::vector<Reason> reasons;
-  std::string estimate;
-  std::int64_t ahead = 0;
-  std::vector<std::string> would_help;
-  std::string evicted_by;
-  std::string evicted_cause;
-  std::string end_cause;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("id", self.id, "the job");
-    visit("state", self.state, "its state");
-    visit("summary", self.summary, "the shortest true answer, in words");
-    visit("reasons", self.reasons, "every binding reason, most telling first");
-    visit("estimate", self.estimate, "expected start; empty: unknown");
-    visit("ahead", self.ahead, "pending jobs that come before it");
-    visit("would_help", self.would_help, "what would let it start, in words");
-    visit("evicted_by", self.evicted_by, "who preempted it last");
-    visit("evicted_cause", self.evicted_cause, "why it was evicted last");
-    visit("end_cause", self.end_cause, "why it ended");
-  }
-};
-
-struct Attempt {
-  std::int64_t number = 0;
-  std::string ordered;
-  std::string started;
-  std::string ended;
-  std::string cause;
-  std::string by;
-  std::int64_t exit_code = 0;
-  std::int64_t signal = 0;
-  std::string detail;
-  std::vector<std::string> nodes;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("number", self.number, "1 for the first");
-    visit("ordered", self.ordered, "when it was decided");
-    visit("started", self.started, "when it ran");
-    visit("ended", self.ended, "when it was gone");
-    visit("cause", self.cause, "exited, preempted, time_limit, node_failed, ...");
-    visit("by", self.by, "the job it made room for");
-    visit("exit_code", self.exit_code, "of its processes");
-    visit("signal", self.signal, "that ended it; 0: none");
-    visit("detail", self.detail, "more, for people");
-    visit("nodes", self.nodes, "where it ran");
   }
 };
 
@@ -242,15 +194,87 @@ struct Place {
   static void fields(Self& self, Visit&& visit) {
     visit("task", self.task, "rank, from 0");
     visit("node", self.node, "where");
-    visit("devices", self.devices, "device indices: 0-3, 5; MIG 0@4");
+    visit("devices", self.devices, "device indices: 0-3, 5; MIG 0@4", kMayLack);
     visit("uuids", self.uuids, "the devices' identities");
+  }
+};
+
+struct Verdict {
+  std::string id;
+  std::string state;
+  std::string summary;
+  std::vector<Reason> reasons;
+  std::string estimate;
+  std::int64_t ahead = 0;
+  std::vector<std::string> would_help;
+  std::vector<Place> places;
+  std::string started;
+  std::string contract_ends;
+  bool protect_all = false;
+  std::string limit_ends;
+  std::optional<double> time_limit_seconds;
+  std::string evicted_by;
+  std::string evicted_cause;
+  std::string end_cause;
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> signal;
+  std::string detail;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("id", self.id, "the job; absent in a preview", kMayLack);
+    visit("state", self.state, "its state; absent in a preview", kMayLack);
+    visit("summary", self.summary, "the shortest true answer, in words");
+    visit("reasons", self.reasons, "every binding reason, most telling first");
+    visit("estimate", self.estimate, "expected start; absent: unknown", kTime);
+    visit("ahead", self.ahead, "pending jobs that come before it");
+    visit("would_help", self.would_help, "what would let it start, in words");
+    visit("places", self.places, "devices of each task, while it holds some");
+    visit("started", self.started, "its latest start", kTime);
+    visit("contract_ends", self.contract_ends, "protected from preemption until then", kTime);
+    visit("protect_all", self.protect_all, "never preempted");
+    visit("limit_ends", self.limit_ends, "when its time limit ends it", kTime);
+    visit("time_limit_seconds", self.time_limit_seconds, "of one attempt");
+    visit("evicted_by", self.evicted_by, "who preempted it last", kMayLack);
+    visit("evicted_cause", self.evicted_cause, "why it was evicted last", kMayLack);
+    visit("end_cause", self.end_cause, "why it ended", kMayLack);
+    visit("exit_code", self.exit_code, "of a job that ended, when its processes exited");
+    visit("signal", self.signal, "that ended it; 0: none");
+    visit("detail", self.detail, "more on how it ended, for people", kMayLack);
+  }
+};
+
+struct Attempt {
+  std::int64_t number = 0;
+  std::string ordered;
+  std::string started;
+  std::string ended;
+  std::optional<double> run_seconds;
+  std::string cause;
+  std::string by;
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> signal;
+  std::string detail;
+  std::vector<std::string> nodes;
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit("number", self.number, "1 for the first");
+    visit("ordered", self.ordered, "when it was decided", kTime);
+    visit("started", self.started, "when it ran", kTime);
+    visit("ended", self.ended, "when it was gone", kTime);
+    visit("run_seconds", self.run_seconds, "from its start to its end, or until now");
+    visit("cause", self.cause, "exited, preempted, time_limit, node_failed, ...", kMayLack);
+    visit("by", self.by, "the job it made room for", kMayLack);
+    visit("exit_code", self.exit_code, "of its processes; absent while it runs");
+    visit("signal", self.signal, "that ended it; 0: none");
+    visit("detail", self.detail, "more, for people", kMayLack);
+    visit("nodes", self.nodes, "where it ran");
   }
 };
 
 struct Job {
   std::string id;
   std::string array_id;
-  std::int64_t array_index = 0;
+  std::optional<std::int64_t> array_index;
   std::string name;
   std::string user;
   std::string queue;
@@ -266,6 +290,7 @@ struct Job {
   std::int64_t memory_bytes = 0;
   std::vector<std::string> models;
   std::string submitted;
+  std::string waiting_since;
   std::string started;
   std::string first_started;
   std::string ended;
@@ -288,6 +313,7 @@ struct Job {
   std::optional<std::int64_t> exit_code;
   std::optional<std::int64_t> signal;
   std::string end_cause;
+  std::string detail;
   std::vector<Place> places;
   std::vector<std::string> nodes;
   std::vector<std::string> dependencies;
@@ -297,18 +323,19 @@ struct Job {
   std::string stderr_path;
   std::string comment;
   std::vector<Attempt> history;
+  std::optional<std::int64_t> members_changed;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("id", self.id, "Rota's job number, kept through requeues; array members: 7.3");
-    visit("array_id", self.array_id, "the array or sweep it belongs to");
-    visit("array_index", self.array_index, "its index in it");
-    visit("name", self.name, "for people");
+    visit("array_id", self.array_id, "the array or sweep it belongs to", kMayLack);
+    visit("array_index", self.array_index, "its index in it; absent outside an array");
+    visit("name", self.name, "for people", kMayLack);
     visit("user", self.user, "who submitted it");
     visit("queue", self.queue, "the owner charged");
-    visit("class", self.job_class, "named bundle of defaults");
+    visit("class", self.job_class, "named bundle of defaults", kMayLack);
     visit("state", self.state,
           "pending, starting, running, stopping, done, failed, cancelled, timeout");
-    visit("reason", self.reason, "the first reason code while it waits");
+    visit("reason", self.reason, "the first reason code while it waits", kMayLack);
     visit("priority", self.priority, "order inside its queue");
     visit("gpus", self.gpus, "of one task");
     visit("gpus_total", self.gpus_total, "of all tasks");
@@ -317,38 +344,44 @@ struct Job {
     visit("cpus", self.cpus, "of one task");
     visit("memory_bytes", self.memory_bytes, "of one task");
     visit("models", self.models, "GPU models it accepts");
-    visit("submitted", self.submitted, "when");
-    visit("started", self.started, "its latest start");
-    visit("first_started", self.first_started, "its first start");
-    visit("ended", self.ended, "when it became final");
-    visit("estimate", self.estimate, "expected start of a pending job; empty: unknown");
-    visit("wait_seconds", self.wait_seconds, "submit to first start, or until now");
+    visit("submitted", self.submitted, "when", kTime);
+    visit("waiting_since", self.waiting_since,
+          "of a pending job: its submit, or when it came back into the line", kTime);
+    visit("started", self.started, "its latest start", kTime);
+    visit("first_started", self.first_started, "its first start", kTime);
+    visit("ended", self.ended, "when it became final", kTime);
+    visit("estimate", self.estimate, "expected start of a pending job; absent: unknown", kTime);
+    visit("wait_seconds", self.wait_seconds,
+          "submit to first start; while it waits: since waiting_since");
     visit("run_seconds", self.run_seconds, "of the latest attempt");
     visit("time_limit_seconds", self.time_limit_seconds, "of one attempt");
     visit("min_runtime_seconds", self.min_runtime_seconds, "the contract");
     visit("protect_all", self.protect_all, "never preempted");
-    visit("contract_ends", self.contract_ends, "protected until then");
-    visit("limit_ends", self.limit_ends, "its time limit");
+    visit("contract_ends", self.contract_ends, "protected until then", kTime);
+    visit("limit_ends", self.limit_ends, "its time limit", kTime);
     visit("held", self.held, "waits for a release");
     visit("attempts", self.attempts, "starts so far");
     visit("evictions", self.evictions, "preemptions and drains; not failures");
-    visit("evicted_by", self.evicted_by, "who preempted it last");
-    visit("evicted_cause", self.evicted_cause, "why it was evicted last");
+    visit("evicted_by", self.evicted_by, "who preempted it last", kMayLack);
+    visit("evicted_cause", self.evicted_cause, "why it was evicted last", kMayLack);
     visit("lost_seconds", self.lost_seconds, "work lost to evictions and failures");
     visit("gpu_hours", self.gpu_hours, "held so far");
     visit("gpu_hours_lost", self.gpu_hours_lost, "of these, lost");
     visit("exit_code", self.exit_code, "of the last attempt, when it exited");
     visit("signal", self.signal, "that ended it");
-    visit("end_cause", self.end_cause, "why it ended");
+    visit("end_cause", self.end_cause, "why it ended", kMayLack);
+    visit("detail", self.detail, "more on how it ended, for people", kMayLack);
     visit("places", self.places, "devices of each task");
     visit("nodes", self.nodes, "nodes of its tasks");
     visit("dependencies", self.dependencies, "afterok:5, ...");
-    visit("command", self.command, "what it runs");
-    visit("workdir", self.workdir, "where");
-    visit("stdout_path", self.stdout_path, "output file of rank 0");
-    visit("stderr_path", self.stderr_path, "error file of rank 0");
-    visit("comment", self.comment, "free text");
+    visit("command", self.command, "what it runs", kMayLack);
+    visit("workdir", self.workdir, "where", kMayLack);
+    visit("stdout_path", self.stdout_path, "output file of rank 0", kMayLack);
+    visit("stderr_path", self.stderr_path, "error file of rank 0", kMayLack);
+    visit("comment", self.comment, "free text", kMayLack);
     visit("history", self.history, "its attempts; in the single resource only");
+    visit("members_changed", self.members_changed,
+          "in the answer to a change: how many members of the array it reached");
   }
 };
 
@@ -358,7 +391,8 @@ struct JobPage {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("jobs", self.jobs, "ascending by id");
-    visit("next_cursor", self.next_cursor, "pass as cursor for the next page; empty: the last");
+    visit("next_cursor", self.next_cursor,
+          "pass as cursor for the next page; absent: the last", kMayLack);
   }
 };
 
@@ -395,10 +429,10 @@ struct Preview {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("starts_now", self.starts_now, "it would start at once");
-    visit("estimate", self.estimate, "expected start; empty: unknown");
+    visit("estimate", self.estimate, "expected start; absent: unknown", kTime);
     visit("places", self.places, "where, when it would start at once");
     visit("victims", self.victims, "jobs that would be preempted for it");
-    visit("verdict", self.verdict, "why it would wait");
+    visit("verdict", self.verdict, "why it would wait, as of a job without id and state");
     visit("warnings", self.warnings, "what would be accepted but may surprise");
   }
 };
@@ -424,15 +458,15 @@ struct Device {
   static void fields(Self& self, Visit&& visit) {
     visit("node", self.node, "its machine");
     visit("index", self.index, "in PCI order");
-    visit("uuid", self.uuid, "the driver's identity");
-    visit("model", self.model, "h100, a100, ...");
+    visit("uuid", self.uuid, "the driver's identity", kMayLack);
+    visit("model", self.model, "h100, a100, ...", kMayLack);
     visit("memory_bytes", self.memory_bytes, "in all");
     visit("state", self.state, "free, used, shared, foreign, draining, unhealthy");
-    visit("detail", self.detail, "who uses it from outside, what is wrong");
+    visit("detail", self.detail, "who uses it from outside, what is wrong", kMayLack);
     visit("used", self.used, "part given out, 0 to 1");
     visit("jobs", self.jobs, "that hold it");
     visit("users", self.users, "of these jobs");
-    visit("isolation", self.isolation, "exclusive, mig, time_slice or advisory");
+    visit("isolation", self.isolation, "exclusive, mig, time_slice or advisory", kMayLack);
     visit("busy_ratio", self.busy_ratio, "measured; absent: not measurable");
     visit("memory_used_bytes", self.memory_used_bytes, "measured");
     visit("power_watts", self.power_watts, "measured");
@@ -465,7 +499,7 @@ struct Node {
   static void fields(Self& self, Visit&& visit) {
     visit("name", self.name, "the machine");
     visit("state", self.state, "up, draining, drained, quarantined, down, future");
-    visit("reason", self.reason, "why it is not up");
+    visit("reason", self.reason, "why it is not up", kMayLack);
     visit("gpus", self.gpus, "devices in all");
     visit("gpus_healthy", self.gpus_healthy, "of these healthy");
     visit("gpus_used", self.gpus_used, "given out");
@@ -476,10 +510,10 @@ struct Node {
     visit("memory_bytes", self.memory_bytes, "in all");
     visit("memory_free_bytes", self.memory_free_bytes, "not given out");
     visit("running", self.running, "jobs with a task here");
-    visit("pool", self.pool, "named set of nodes");
-    visit("site", self.site, "topology");
-    visit("block", self.block, "topology");
-    visit("rack", self.rack, "topology");
+    visit("pool", self.pool, "named set of nodes", kMayLack);
+    visit("site", self.site, "topology", kMayLack);
+    visit("block", self.block, "topology", kMayLack);
+    visit("rack", self.rack, "topology", kMayLack);
     visit("labels", self.labels, "for placement");
     visit("simulated", self.simulated, "not a real machine");
   }
@@ -504,7 +538,7 @@ struct Queue {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("name", self.name, "the owner");
-    visit("parent", self.parent, "the queue above; empty: the root");
+    visit("parent", self.parent, "the queue above; absent: the root", kMayLack);
     visit("weight", self.weight, "part of the parent's GPU time");
     visit("quota", self.quota, "GPUs guaranteed now");
     visit("limit", self.limit, "hard cap in GPUs");
@@ -558,15 +592,15 @@ struct Event {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("seq", self.seq, "position; pass as Last-Event-ID to go on after it");
-    visit("time", self.time, "when");
+    visit("time", self.time, "when", kTime);
     visit("kind", self.kind, "job_submitted, job_started, job_preempted, node_drained, ...");
-    visit("job", self.job, "the job it is about");
-    visit("node", self.node, "the node it is about");
-    visit("queue", self.queue, "the queue it is about");
-    visit("user", self.user, "the job's owner, or who asked");
-    visit("state", self.state, "the state after it");
-    visit("cause", self.cause, "why");
-    visit("by", self.by, "the job or person behind it");
+    visit("job", self.job, "the job it is about", kMayLack);
+    visit("node", self.node, "the node it is about", kMayLack);
+    visit("queue", self.queue, "the queue it is about", kMayLack);
+    visit("user", self.user, "the job's owner, or who asked", kMayLack);
+    visit("state", self.state, "the state after it", kMayLack);
+    visit("cause", self.cause, "why", kMayLack);
+    visit("by", self.by, "the job or person behind it", kMayLack);
     visit("message", self.message, "the event in words");
   }
 };
@@ -595,7 +629,7 @@ struct LogChunk {
     visit("data", self.data, "bytes, base64");
     visit("size", self.size, "of the file now");
     visit("final", self.final, "the job is final and this chunk reaches the end");
-    visit("state", self.state, "of the job");
+    visit("state", self.state, "of the job", kMayLack);
   }
 };
 
@@ -624,9 +658,9 @@ struct Server {
     visit("simulated", self.simulated, "the devices are not real");
     visit("healthy", self.healthy, "cycles advance and storage works");
     visit("problems", self.problems, "what is wrong, in words");
-    visit("started", self.started, "when the daemon started");
-    visit("state_directory", self.state_directory, "journal, logs, token");
-    visit("url", self.url, "of the HTTP API");
+    visit("started", self.started, "when the daemon started", kTime);
+    visit("state_directory", self.state_directory, "journal, logs, token", kMayLack);
+    visit("url", self.url, "of the HTTP API", kMayLack);
     visit("cycles", self.cycles, "scheduling cycles so far");
     visit("last_cycle_seconds", self.last_cycle_seconds, "duration of the last one");
     visit("last_event_seq", self.last_event_seq, "newest event");
@@ -700,7 +734,7 @@ struct Problem {
     visit("status", self.status, "HTTP status");
     visit("detail", self.detail, "the thing, the rule, the next command");
     visit("code", self.code, "invalid_argument, not_found, conflict, refused, denied, ...");
-    visit("field", self.field, "the part of the request it is about");
+    visit("field", self.field, "the part of the request it is about", kMayLack);
   }
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# 500 past jobs on 64 nodes of eight GPUs, under three rules.
+# 500 past jobs on four nodes of eight GPUs under three backfill rules, then on one pool of 32.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

@@ -18,7 +18,9 @@ constexpr Command kSubmit{
     "[OPTION...] FILE [ARG...]\n[OPTION...] -- COMMAND [ARG...]",
     "Options stand before FILE or --; what follows belongs to the job and is never looked at.\n"
     "FILE may hold options in #SBATCH and #ROTA lines. An option given here wins over a variable\n"
-    "(SBATCH_*, ROTA_*), that over the script, that over the configuration.",
+    "(SBATCH_*, ROTA_*), that over the script, that over the configuration. Without a word on\n"
+    "GPUs a job gets one (or its class's number); a script with #SBATCH lines none, with a\n"
+    "warning.",
     "rota submit --gpus 2 --time 4h -- python train.py --lr 0.1\n"
     "rota submit job.sh data.txt\n"
     "rota submit --dry-run -G 8 job.sh\n"
@@ -30,8 +32,9 @@ constexpr Command kRun{
     "run", kJobs, "run a command now: see its output, get its exit code",
     "[OPTION...] -- COMMAND [ARG...]\n[OPTION...] FILE [ARG...]",
     "Waits for its turn, shows output and errors as they come, and ends with the job's exit code.\n"
-    "Ctrl-C asks the job to end, a second Ctrl-C kills it.",
-    "rota run --gpus 1 -- nvidia-smi\nrota run -G 2 -t 4h python train.py",
+    "Ctrl-C asks the job to end, a second Ctrl-C kills it. Without --gpus it gets one GPU. Of a\n"
+    "job with several tasks the output of rank 0 is shown; of the others: rota logs --rank N ID.",
+    "rota run --gpus 1 --time 1m -- nvidia-smi\nrota run -G 2 -t 4h -- python train.py",
     true, declare_run};
 constexpr Command kLs{"ls", kJobs, "jobs that wait or run", "[OPTION...]", "",
                       "rota ls --me\nrota ls --tree\nrota ls -w --watch\nrota ls -o json",
@@ -39,15 +42,21 @@ constexpr Command kLs{"ls", kJobs, "jobs that wait or run", "[OPTION...]", "",
 constexpr Command kShow{"show", kJobs, "everything about a job", "[OPTION...] ID...", "",
                         "rota show 7\nrota show @ -o json", false, declare_show};
 constexpr Command kWhy{"why", kJobs, "why a job waits or ended, and what would help",
-                       "[OPTION...] ID...", "", "rota why 7\nrota why @", false, declare_why};
-constexpr Command kLogs{"logs", kJobs, "the output of a job", "[OPTION...] ID", "",
+                       "[OPTION...] ID...",
+                       "Of an array: its jobs in groups of one reason. -o json has all of them.",
+                       "rota why 7\nrota why @", false, declare_why};
+constexpr Command kLogs{"logs", kJobs, "the output of a job", "[OPTION...] ID",
+                        "Of an array: of its first member; 12.3 names another.",
                         "rota logs -f @\nrota logs --rank 1 --lines 20 7\nrota logs --err 7",
                         false, declare_logs};
 constexpr Command kWait{"wait", kJobs, "wait until jobs have ended", "[OPTION...] ID...",
-                        "Exit code: of the first job, in the order given, that did not succeed.",
+                        "Exit code: of the first job, in the order given, that did not succeed;\n"
+                        "the same that `rota run` would have given.",
                         "rota wait @ && echo fine\nrota wait 12 13", false, declare_wait};
-constexpr Command kHistory{"history", kJobs, "jobs that have ended", "[OPTION...]", "",
-                           "rota history --me --since 2d\nrota history -o csv > jobs.csv",
+constexpr Command kHistory{"history", kJobs, "jobs that have ended", "[OPTION...]",
+                           "The latest end stands last.",
+                           "rota history --me --since 2d\nrota history --since yesterday\n"
+                           "rota history --all -o csv > jobs.csv",
                            false, declare_history};
 constexpr Command kEvents{"events", kJobs, "what happened, in order", "[OPTION...]", "",
                           "rota events -f\nrota events --job 7 -o json", false, declare_events};
@@ -60,7 +69,8 @@ constexpr Command kHold{"hold", kControl, "keep pending jobs from starting", "[O
 constexpr Command kRelease{"release", kControl, "let held jobs start again", "[OPTION...] ID...",
                            "", "rota release 7", false, declare_release};
 constexpr Command kRequeue{"requeue", kControl, "stop running jobs and put them back in line",
-                           "[OPTION...] ID...", "A finished job is started over as a new attempt.",
+                           "[OPTION...] ID...",
+                           "A finished job is started over as a new attempt.",
                            "rota requeue 7", false, declare_requeue};
 constexpr Command kUpdate{"update", kControl, "change what a job asks for", "[OPTION...] ID...",
                           "A running job keeps its place: only priority, time limit, name,\n"
@@ -96,7 +106,7 @@ constexpr Command kDoctor{"doctor", kCluster, "check this machine and the daemon
                           "", "rota doctor", false, declare_doctor};
 
 constexpr Command kDemo{
-    "demo", kOffline, "see it at work: a dozen real processes, two minutes", "[OPTION...]",
+    "demo", kOffline, "see it at work: a dozen real processes, half a minute", "[OPTION...]",
     "Starts a daemon on loopback with a state folder of its own and simulated GPUs (or this\n"
     "machine's, when it has some), and lets three teams submit work.",
     "rota demo\nrota demo --exit", false, declare_demo};
@@ -106,7 +116,8 @@ constexpr Command kSim{"sim", kOffline, "run scenario files and check what they 
 constexpr Command kReplay{
     "replay", kOffline, "run a list of past jobs under other policies", "[OPTION...] FILE",
     "FILE is CSV with columns for submit time (timestamp), run time (duration), GPUs (num_gpus).\n"
-    "Every job runs through the engine for as long as it really did.",
+    "Every job runs through the engine for as long as it really did. Without options: fifo with\n"
+    "EASY backfill on one pool of 512 GPUs.",
     "rota replay philly.csv --on flat:512 --order fifo,shortest --backfill off,easy\n"
     "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
 

@@ -25,31 +25,95 @@ std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_min() > 0; }
 
-/// Values that can be named: "table wide json ..." from a type name like table|wide|json.
-std::vector<std::string> values_of(const CLI::Option& option) {
+/// What can stand as a value or as a plain argument, and where a shell finds it.
+enum class Offered { kNothing, kWords, kJobs, kNodes, kQueues, kFiles };
+
+struct Offer {
+  Offered source = Offered::kNothing;
+  std::vector<std::string> words = {};  // kWords
+};
+
+std::vector<std::string> words_between(std::string_view text, char separator) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, separator)) words.emplace_back(word);
+  return words;
+}
+
+/// By the option's long name; what is not here is told by the name of its value.
+Offer known_offer(std::string_view name) {
+  struct Known {
+    std::string_view options;
+    Offered source;
+    std::string_view words = {};
+  };
+  constexpr std::string_view kLevels = "node island socket rack block none";
+  constexpr std::array<Known, 13> kKnown{{
+      {"state", Offered::kWords, "pending starting running stopping done failed cancelled timeout"},
+      {"class qos", Offered::kWords,
+       "debug interactive training fine-tuning evaluation batch inference data free"},
+      {"order", Offered::kWords, "fifo priority fair shortest"},
+      {"backfill", Offered::kWords, "off easy conservative greedy"},
+      {"same prefer", Offered::kWords, kLevels},
+      {"log-level", Offered::kWords, "trace debug info warning error off"},
+      {"open-mode", Offered::kWords, "append truncate"},
+      {"export", Offered::kWords, "ALL NONE"},
+      {"simulate", Offered::kWords, "8xh100 2x4xh100 4xa100"},
+      {"signal stop-signal", Offered::kWords, "TERM INT HUP USR1 USR2 KILL"},
+      {"queue account parent", Offered::kQueues},
+      {"on nodelist exclude", Offered::kNodes},
+      {"after afterok afterany job array", Offered::kJobs},
+  }};
+  for (const Known& known : kKnown) {
+    const auto names = split(known.options, ' ');
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    return {known.source, known.words.empty() ? std::vector<std::string>()
+                                              : words_between(known.words, ' ')};
+  }
+  return {};
+}
+
+Offer offer_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  if (type.find('|') == std::string::npos) return {};
-  std::vector<std::string> values;
-  for (const std::string_view value : split(type, '|')) values.emplace_back(value);
-  return values;
+  if (type.find('|') != std::string::npos) return {Offered::kWords, words_between(type, '|')};
+  // Indices of a new array are nobody's job.
+  if (type == "INDICES") return {};
+  for (const std::string& name : option.get_lnames()) {
+    if (Offer offer = known_offer(name); offer.source != Offered::kNothing) return offer;
+  }
+  const bool path = type.find("FILE") != std::string::npos || type == "PATH" || type == "DIR" ||
+                    type == "CLUSTER";
+  return {path ? Offered::kFiles : Offered::kNothing};
 }
 
 /// What a command's plain arguments are.
-enum class Argument { kNothing, kJob, kNode, kFile };
-
-Argument argument_of(const CLI::App& app) {
+Offer argument_of(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) continue;
+    if (option->get_type_name().find('|') != std::string::npos) return offer_of(*option);
+    const std::string name = option->get_name(true);
+    if (name.find("ID") != std::string::npos) return {Offered::kJobs};
+    if (name.find("NODE") != std::string::npos) return {Offered::kNodes};
+    if (name.find("NAME") != std::string::npos) return {Offered::kQueues};
+  }
   constexpr std::array<std::string_view, 5> kFileCommands{"submit", "run", "sim", "replay",
                                                           "serve"};
   const std::string& name = app.get_name();
-  if (std::find(kFileCommands.begin(), kFileCommands.end(), name) != kFileCommands.end()) {
-    return Argument::kFile;
+  const bool files = std::find(kFileCommands.begin(), kFileCommands.end(), name) !=
+                     kFileCommands.end();
+  return {files ? Offered::kFiles : Offered::kNothing};
+}
+
+/// The shell function that lists what is there now; empty: none is needed.
+std::string_view lister_of(Offered source) {
+  switch (source) {
+    case Offered::kJobs: return "_rota_jobs";
+    case Offered::kNodes: return "_rota_nodes";
+    case Offered::kQueues: return "_rota_queues";
+    case Offered::kNothing:
+    case Offered::kWords:
+    case Offered::kFiles: return "";
   }
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_positional()) continue;
-    if (option->get_name(true).find("ID") != std::string::npos) return Argument::kJob;
-    if (option->get_name(true).find("NODE") != std::string::npos) return Argument::kNode;
-  }
-  return Argument::kNothing;
+  return "";
 }
 
 std::string words_of(const CLI::App& app) {
@@ -76,6 +140,20 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
+/// A command that fills COMPREPLY.
+std::string bash_offer(const Offer& offer) {
+  switch (offer.source) {
+    case Offered::kNothing: return "COMPREPLY=();";
+    case Offered::kFiles: return "_rota_files \"$current\";";
+    case Offered::kWords:
+      return "COMPREPLY=($(compgen -W " + shell_word(join(offer.words, " ")) +
+             " -- \"$current\"));";
+    default:
+      return "COMPREPLY=($(compgen -W \"$(" + std::string(lister_of(offer.source)) +
+             ")\" -- \"$current\"));";
+  }
+}
+
 void bash_case(const CLI::App& app, const std::string& path, std::string& out) {
   for (const CLI::App* command : inner_of(app)) {
     bash_case(*command, path.empty() ? command->get_name() : path + " " + command->get_name(),
@@ -85,25 +163,27 @@ void bash_case(const CLI::App& app, const std::string& path, std::string& out) {
   out += "    " + shell_word(path) + ")\n      case \"$previous\" in\n";
   for (const CLI::Option* option : shown_options(app)) {
     if (!takes_value(*option)) continue;
-    const auto values = values_of(*option);
-    out += "        " + spellings(*option, "|") + ") ";
-    out += values.empty() ? "COMPREPLY=($(compgen -f -- \"$current\"));"
-                          : "COMPREPLY=($(compgen -W " + shell_word(join(values, " ")) +
-                                " -- \"$current\"));";
-    out += " return ;;\n";
+    out += "        " + spellings(*option, "|") + ") " + bash_offer(offer_of(*option)) +
+           " return ;;\n";
   }
   out += "      esac\n      words=" + shell_word(words_of(app)) + "\n";
-  switch (argument_of(app)) {
-    case Argument::kNothing: break;
-    case Argument::kJob:
-      out += "      [[ $current == -* ]] || words=\"$words $(_rota_jobs)\"\n";
-      break;
-    case Argument::kNode:
-      out += "      [[ $current == -* ]] || words=\"$words $(_rota_nodes)\"\n";
-      break;
-    case Argument::kFile: out += "      files=1\n"; break;
+  const Offer argument = argument_of(app);
+  if (argument.source == Offered::kFiles) {
+    out += "      files=1\n";
+  } else if (argument.source != Offered::kNothing) {
+    out += "      [[ $current == -* ]] || { " + bash_offer(argument) + " return; }\n";
   }
   out += "      ;;\n";
+}
+
+/// A command that offers values.
+std::string zsh_offer(const Offer& offer) {
+  switch (offer.source) {
+    case Offered::kNothing: return "return";
+    case Offered::kFiles: return "_files";
+    case Offered::kWords: return "compadd -- " + join(offer.words, " ");
+    default: return "compadd -- ${(f)\"$(" + std::string(lister_of(offer.source)) + ")\"}";
+  }
 }
 
 void zsh_case(const CLI::App& app, const std::string& path, std::string& out) {
@@ -111,25 +191,40 @@ void zsh_case(const CLI::App& app, const std::string& path, std::string& out) {
     zsh_case(*command, path.empty() ? command->get_name() : path + " " + command->get_name(), out);
   }
   if (path.empty()) return;
-  out += "    " + shell_word(path) + ")\n      entries=(\n";
+  out += "    " + shell_word(path) + ")\n      case \"${words[CURRENT-1]}\" in\n";
+  for (const CLI::Option* option : shown_options(app)) {
+    if (!takes_value(*option)) continue;
+    out += "        " + spellings(*option, "|") + ") " + zsh_offer(offer_of(*option)) +
+           "; return ;;\n";
+  }
+  out += "      esac\n      entries=(\n";
   for (const CLI::App* command : inner_of(app)) {
     out += "        " + shell_word(command->get_name() + ":" + command->get_description()) + "\n";
   }
+  // The first colon ends the name; those behind it are text.
   for (const CLI::Option* option : shown_options(app)) {
     for (const std::string& name : option->get_lnames()) {
-      std::string text = option->get_description();
-      std::replace(text.begin(), text.end(), ':', ';');
-      out += "        " + shell_word("--" + name + ":" + text) + "\n";
+      out += "        " + shell_word("--" + name + ":" + option->get_description()) + "\n";
     }
   }
   out += "      )\n";
-  switch (argument_of(app)) {
-    case Argument::kNothing: break;
-    case Argument::kJob: out += "      arguments=(${(f)\"$(_rota_jobs)\"})\n"; break;
-    case Argument::kNode: out += "      arguments=(${(f)\"$(_rota_nodes)\"})\n"; break;
-    case Argument::kFile: out += "      files=1\n"; break;
+  const Offer argument = argument_of(app);
+  if (argument.source != Offered::kNothing) {
+    out += "      [[ $PREFIX == -* ]] || { " + zsh_offer(argument) + "; return }\n";
   }
   out += "      ;;\n";
+}
+
+std::string fish_offer(const Offer& offer) {
+  switch (offer.source) {
+    case Offered::kNothing: return " -f";
+    case Offered::kFiles: return "";
+    case Offered::kWords: return " -f -a " + shell_word(join(offer.words, " "));
+    case Offered::kJobs: return " -f -a '(rota ls -o name 2>/dev/null)'";
+    case Offered::kNodes: return " -f -a '(rota nodes -o name 2>/dev/null)'";
+    case Offered::kQueues: return " -f -a '(rota queue ls -o name 2>/dev/null)'";
+  }
+  return "";
 }
 
 void fish_lines(const CLI::App& app, std::string& out) {
@@ -145,16 +240,12 @@ void fish_lines(const CLI::App& app, std::string& out) {
     for (const std::string& name : option->get_lnames()) out += " -l " + name;
     for (const std::string& name : option->get_snames()) out += " -s " + name;
     if (takes_value(*option)) out += " -r";
-    const auto values = values_of(*option);
-    if (!values.empty()) out += " -f -a " + shell_word(join(values, " "));
+    out += fish_offer(offer_of(*option));
     out += " -d " + shell_word(option->get_description()) + "\n";
   }
-  const Argument argument = argument_of(app);
-  if (argument == Argument::kFile) return;
-  out += "complete -c rota -f" + condition;
-  if (argument == Argument::kJob) out += " -a '(rota ls -o name 2>/dev/null)'";
-  if (argument == Argument::kNode) out += " -a '(rota nodes -o name 2>/dev/null)'";
-  out += "\n";
+  const Offer argument = argument_of(app);
+  if (argument.source == Offered::kFiles) return;
+  out += "complete -c rota" + condition + fish_offer(argument) + "\n";
 }
 
 std::string two_word_commands(const CLI::App& root) {
@@ -172,6 +263,11 @@ std::string bash_completion(const CLI::App& root) {
       "# bash completion of rota; load it with: source <(rota completion bash)\n"
       "_rota_jobs() { rota ls -o name 2>/dev/null; }\n"
       "_rota_nodes() { rota nodes -o name 2>/dev/null; }\n"
+      "_rota_queues() { rota queue ls -o name 2>/dev/null; }\n"
+      "_rota_files() {\n"
+      "  compopt -o filenames 2>/dev/null\n"
+      "  COMPREPLY+=($(compgen -f -- \"$1\"))\n"
+      "}\n"
       "_rota() {\n"
       "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
       "  local words='' files='' path=\"${COMP_WORDS[1]}\"\n"
@@ -188,12 +284,13 @@ std::string bash_completion(const CLI::App& root) {
   bash_case(root, "", out);
   out +=
       "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "  if [[ -n $files && $current != -* ]]; then\n"
-      "    COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+      "    _rota_files \"$current\"\n"
+      "    return\n"
       "  fi\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "}\n"
-      "complete -o filenames -F _rota rota\n";
+      "complete -F _rota rota\n";
   return out;
 }
 
@@ -203,9 +300,10 @@ std::string zsh_completion(const CLI::App& root) {
       "# zsh completion of rota; load it with: source <(rota completion zsh)\n"
       "_rota_jobs() { rota ls -o name 2>/dev/null }\n"
       "_rota_nodes() { rota nodes -o name 2>/dev/null }\n"
+      "_rota_queues() { rota queue ls -o name 2>/dev/null }\n"
       "_rota() {\n"
-      "  local -a entries arguments\n"
-      "  local files='' path=\"${words[2]}\"\n"
+      "  local -a entries\n"
+      "  local asked=\"${words[2]}\"\n"
       "  if (( CURRENT == 2 )); then\n"
       "    entries=(\n";
   for (const CLI::App* command : inner_of(root)) {
@@ -216,16 +314,14 @@ std::string zsh_completion(const CLI::App& root) {
       "    _describe command entries\n"
       "    return\n"
       "  fi\n"
-      "  case \"$path\" in\n"
-      "    " + two_word_commands(root) + ") (( CURRENT > 3 )) && path=\"$path ${words[3]}\" ;;\n"
+      "  case \"$asked\" in\n"
+      "    " + two_word_commands(root) + ") (( CURRENT > 3 )) && asked=\"$asked ${words[3]}\" ;;\n"
       "  esac\n"
-      "  case \"$path\" in\n";
+      "  case \"$asked\" in\n";
   zsh_case(root, "", out);
   out +=
       "  esac\n"
       "  (( ${#entries} )) && _describe option entries\n"
-      "  (( ${#arguments} )) && compadd -a arguments\n"
-      "  [[ -n $files ]] && _files\n"
       "}\n"
       "compdef _rota rota\n";
   return out;

@@ -1,13 +1,17 @@
 #include "cli/connect.h"
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "cli/exit_codes.h"
+#include "cli/time_text.h"
 #include "server/config.h"
 
 namespace rota::cli {
 namespace {
 
+constexpr std::chrono::seconds kWatchEvery{2};
 constexpr const char* kMachineSocket = "/run/rota/rota.sock";
 
 bool exists(const std::string& path) {
@@ -17,17 +21,20 @@ bool exists(const std::string& path) {
 
 }  // namespace
 
-void add_output_options(CLI::App& app, OutputOptions& output) {
+void add_output_options(CLI::App& app, OutputOptions& output, std::string_view formats) {
+  output.formats = formats;
   app.add_option("-o,--output", output.format_text, "form of the output (default table)")
-      ->type_name("table|wide|json|yaml|csv|name")
+      ->type_name(std::string(formats))
       ->group("Output");
   app.add_flag("--json", output.json, "the same as -o json")->group("Output");
-  app.add_flag("--no-headers", output.no_headers, "leave out the headings")->group("Output");
+  if (formats == kAllFormats) {
+    app.add_flag("--no-headers", output.no_headers, "leave out the headings")->group("Output");
+  }
 }
 
-std::shared_ptr<Common> add_common(CLI::App& app, OutputFlags output) {
+std::shared_ptr<Common> add_common(CLI::App& app, OutputFlags output, std::string_view formats) {
   auto common = std::make_shared<Common>();
-  if (output == OutputFlags::kFormats) add_output_options(app, common->output);
+  if (output == OutputFlags::kFormats) add_output_options(app, common->output, formats);
   app.add_option("--socket", common->socket, "the daemon's socket (default: $ROTA_SOCKET)")
       ->type_name("PATH")
       ->group("Daemon");
@@ -76,6 +83,20 @@ int report_daemon_error(Context& context, const http::Client& client, const Erro
     context.err << "To see a daemon at work, with made-up GPUs: rota demo\n";
   }
   return code;
+}
+
+int watch(Context& context, const std::function<int()>& once) {
+  while (true) {
+    if (context.out_is_terminal) {
+      context.out << "\033[H\033[2J";
+    } else {
+      context.out << "--- " << iso_time(context.now_seconds()) << "\n";
+    }
+    if (const int code = once(); code != kExitOk) return code;
+    context.out.flush();
+    if (!context.out.good()) return kExitOk;
+    std::this_thread::sleep_for(kWatchEvery);
+  }
 }
 
 void print_warnings(Context& context, const std::vector<std::string>& warnings) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -24,9 +25,12 @@ struct Common {
 enum class OutputFlags { kNone, kFormats };  // kFormats: -o, --json, --no-headers
 
 /// Declares them on `app`. The result lives as long as the runner that holds it.
-[[nodiscard]] std::shared_ptr<Common> add_common(CLI::App& app, OutputFlags output);
-/// -o, --json and --no-headers alone, for commands without a daemon.
-void add_output_options(CLI::App& app, OutputOptions& output);
+[[nodiscard]] std::shared_ptr<Common> add_common(CLI::App& app, OutputFlags output,
+                                                 std::string_view formats = kAllFormats);
+/// -o, --json and --no-headers alone, for commands without a daemon. `formats` are those that the
+/// command has, like table|json.
+void add_output_options(CLI::App& app, OutputOptions& output,
+                        std::string_view formats = kAllFormats);
 
 /// --socket, $ROTA_SOCKET, --url, $ROTA_URL; else the socket of this account's daemon, else that of
 /// the machine's.
@@ -38,6 +42,10 @@ int with_client(Context& context, const Common& common,
 
 /// The error, and for a missing daemon what to do about it. Returns the exit code.
 int report_daemon_error(Context& context, const http::Client& client, const Error& error);
+
+/// Repeats `once` every two seconds until it fails or nobody reads any more. A terminal shows one
+/// page that is drawn anew; elsewhere a line "--- TIME" stands before each page.
+int watch(Context& context, const std::function<int()>& once);
 
 void print_warnings(Context& context, const std::vector<std::string>& warnings);
 

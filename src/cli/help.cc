@@ -91,8 +91,9 @@ std::string inner_help(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) synopsis += " " + option->get_name(true);
   }
+  const std::string footer = app.get_footer();
   return usage_lines(path_of(app), synopsis) + "\n" + sentence(app.get_description()) + "\n" +
-         option_groups(app);
+         (footer.empty() ? "" : "\n" + footer + "\n") + option_groups(app);
 }
 
 }  // namespace
@@ -117,9 +118,10 @@ std::string general_help(const CLI::App& root) {
       "\nJobs are named by number (7), array member (12.3), or @ for your latest and @~1 for the\n"
       "one before. `rota COMMAND --help` shows a command's options and examples. Most take\n"
       "-o table|wide|json|yaml|csv|name.\n"
-      "\nExit codes: 0 ok, 1 failed, 2 usage, 3 no such object, 4 refused or infeasible,\n"
-      "5 no daemon, 6 denied. run and wait return the job's code, 128+n for signal n, 124 at its\n"
-      "time limit, 75 when it was preempted and not requeued.\n";
+      "\nExit codes: 0 ok, 1 failed, 2 usage or an unreadable file, 3 no such object,\n"
+      "4 refused or infeasible, 5 no daemon, 6 denied. run and wait return the job's code, 128+n\n"
+      "for signal n (also of a cancelled one), 124 at its time limit, 75 when it was preempted\n"
+      "and not requeued.\n";
   (void)root;
   return out;
 }

@@ -74,7 +74,7 @@ TEST(JobTable, SaysWhereOrWhy) {
                job_view(world.context));
   EXPECT_NE(text.find("2x4"), std::string::npos) << text;
   EXPECT_NE(text.find("n1:0-3 n2:0-3"), std::string::npos) << text;
-  EXPECT_NE(text.find("insufficient free, in 1h00m"), std::string::npos) << text;
+  EXPECT_NE(text.find("insufficient free, in 1h"), std::string::npos) << text;
 }
 
 TEST(VerdictText, NamesReasonsEstimateAndHelp) {
@@ -82,16 +82,55 @@ TEST(VerdictText, NamesReasonsEstimateAndHelp) {
   api::Verdict verdict;
   verdict.id = "7";
   verdict.state = "pending";
-  verdict.summary = "job 7 waits for 2 GPUs";
-  verdict.reasons = {{.code = "insufficient_free", .sentence = "needs 4 GPUs, 2 are free"}};
+  verdict.summary = "Needs 4 GPUs, 2 are free.";
+  verdict.reasons = {{.code = "insufficient_free", .sentence = "needs 4 GPUs, 2 are free"},
+                     {.code = "held", .sentence = "it is on hold"}};
   verdict.estimate = "2017-10-09T08:01:55Z";
-  verdict.ahead = 3;
+  verdict.ahead = 1;
   verdict.would_help = {"starts when job 3 ends"};
   const std::string text = verdict_text(world.context, verdict);
   EXPECT_EQ(text,
-            "job 7 waits for 2 GPUs\n  - needs 4 GPUs, 2 are free\n"
-            "Expected start: 2017-10-09T08:01:55Z (in 1h00m)\nAhead of it: 3 jobs\n"
+            "Needs 4 GPUs, 2 are free.\n  - it is on hold\n"
+            "Expected start: 2017-10-09T08:01:55Z (in 1h)\nAhead of it: 1 job\n"
             "What would help:\n  - starts when job 3 ends\n");
+  EXPECT_TRUE(verdict_text(world.context, verdict, "Job 7: ").starts_with("Job 7: Needs 4 GPUs"));
+}
+
+TEST(VerdictText, OfAnArrayGroupsItsMembers) {
+  TestWorld world;
+  api::Verdict waits{.id = "5.2", .state = "pending", .summary = "Needs 1 GPU, but none is free."};
+  const std::string text = verdict_group_text(
+      world.context, "5", std::vector<api::Job>(7),
+      {{"pending", "insufficient_free", {"5.2", "5.3", "5.4", "5.5", "5.6", "5.7"}, waits},
+       {"running", "", {"5.1"}, {.id = "5.1", .state = "running", .summary = "It is running."}}});
+  EXPECT_EQ(text,
+            "Array 5: 7 jobs\n"
+            "6 pending (5.2, 5.3, 5.4, 5.5, ..., 5.7): Needs 1 GPU, but none is free.\n"
+            "1 running (5.1): It is running.\n");
+}
+
+TEST(EndedText, SaysNothingTwice) {
+  api::Job ended = job("1", "cancelled", "cancelled");
+  EXPECT_EQ(ended_text(ended), "");
+  ended.signal = 15;
+  EXPECT_EQ(ended_text(ended), "SIGTERM");
+  api::Job failed = job("2", "failed", "exited");
+  failed.exit_code = 127;
+  failed.detail = "cannot run 'x': No such file or directory";
+  EXPECT_EQ(ended_text(failed), "exit code 127");
+  EXPECT_EQ(ended_in_full(failed), "exit code 127 (cannot run 'x': No such file or directory)");
+  api::Job late = job("3", "timeout", "time_limit");
+  late.signal = 15;
+  late.time_limit_seconds = 300;
+  EXPECT_EQ(ended_text(late), "time limit, SIGTERM");
+  EXPECT_EQ(ended_in_full(late), "its time limit of 5m");
+}
+
+TEST(HoursText, KeepsSmallAmountsApartFromNothing) {
+  EXPECT_EQ(hours_text(0), "0");
+  EXPECT_EQ(hours_text(0.0002778), "0.000278");
+  EXPECT_EQ(hours_text(0.0166667), "0.0167");
+  EXPECT_EQ(hours_text(12.3456), "12.35");
 }
 
 TEST(Listen, AcceptsLoopbackOnly) {

@@ -79,12 +79,17 @@ std::string csv_value(const api::Json& json) {
 
 Result<Format> OutputOptions::format() const {
   if (json) return Format::kJson;
-  for (std::size_t i = 0; i < kFormatNames.size(); ++i) {
-    if (kFormatNames[i] == format_text) return static_cast<Format>(i);
+  const std::vector<std::string_view> known = split(formats, '|');
+  if (std::find(known.begin(), known.end(), format_text) != known.end()) {
+    const auto at = std::find(kFormatNames.begin(), kFormatNames.end(), format_text);
+    return static_cast<Format>(at - kFormatNames.begin());
   }
-  std::string message = "unknown output format '" + format_text +
-                        "'; expected table, wide, json, yaml, csv or name";
-  const std::string_view near = nearest_word(format_text, kFormatNames);
+  std::string list(formats);
+  for (std::size_t bar; (bar = list.rfind('|')) != std::string::npos;) {
+    list.replace(bar, 1, list.find(" or ") == std::string::npos ? " or " : ", ");
+  }
+  std::string message = "unknown output format '" + format_text + "'; expected " + list;
+  const std::string_view near = nearest_word(format_text, known);
   if (!near.empty()) message += " (did you mean '" + std::string(near) + "'?)";
   return Error{ErrorCode::kInvalidArgument, std::move(message)};
 }

@@ -21,7 +21,10 @@ namespace rota::cli {
 
 enum class Format { kTable, kWide, kJson, kYaml, kCsv, kName };
 
+constexpr std::string_view kAllFormats = "table|wide|json|yaml|csv|name";
+
 struct OutputOptions {
+  std::string_view formats = kAllFormats;  // those of the command
   std::string format_text = "table";
   bool json = false;        // --json
   bool no_headers = false;

@@ -40,10 +40,11 @@ std::vector<std::string> cancelled_dependants(const std::vector<api::Job>& jobs,
 
 Result<std::vector<Redone>> redo_job(http::Client& client, const std::string& id,
                                      Cascade cascade) {
-  std::vector<std::string> chain{id};
+  const auto job = client.job(id);
+  if (!job) return job.error();
+  const bool is_array = !job->array_id.empty() && id.find('.') == std::string::npos;
+  std::vector<std::string> chain{is_array ? job->array_id : job->id};  // "@" has a number now
   if (cascade == Cascade::kYes) {
-    const auto job = client.job(id);
-    if (!job) return job.error();
     chain[0] = job->id;
     server::JobQuery query;
     query.all = true;

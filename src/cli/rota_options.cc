@@ -295,7 +295,7 @@ std::vector<SubmitOption> size_options() {
       {"gpus", 'G', kOne, "[TYPE:]N", kSize,
        "GPUs: 2, 0.5 (half of one), h100:2, 8/node; as in sbatch: of the job",
        kEverywhere, set_gpus},
-      {"nodes", 'N', kOne, "N", kSize, "tasks that start all or none, each on its own share",
+      {"nodes", 'N', kOne, "N", kSize, "tasks that start all or none; several may share a node",
        kEverywhere, set_nodes},
       {"tasks", 0, kOne, "N", kSize, "the same as --nodes", kNative, set_nodes},
       {"min-tasks", 0, kOne, "N", kSize, "elastic: start with as few as N tasks, grow later",

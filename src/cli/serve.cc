@@ -12,6 +12,7 @@
 #include "cli/app.h"
 #include "http/server.h"
 #include "http/token.h"
+#include "report/words.h"
 #include "server/daemon.h"
 #include "telemetry/open_driver.h"
 
@@ -123,8 +124,8 @@ Status open_doors(std::optional<std::uint16_t> port, bool any_port_will_do, Part
 
 std::string banner_of(const Parts& parts, const server::Config& config) {
   const std::int64_t gpus = gpu_count(*parts.driver);
-  std::string text = "Rota " + std::string(kVersion) + " schedules " + std::to_string(gpus) +
-                     (gpus == 1 ? " GPU" : " GPUs") + " (" + parts.driver->describe() + ")\n";
+  std::string text = "Rota " + std::string(kVersion) + " schedules " +
+                     report::counted(gpus, "GPU") + " (" + parts.driver->describe() + ")\n";
   if (parts.driver->simulated()) {
     text += "  devices  SIMULATED: jobs are real processes, the GPUs are not\n";
   }

@@ -44,6 +44,10 @@ Result<std::string> read_script(const std::string& file) {
   return text;
 }
 
+std::string base_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 Status take_script(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& uses) {
   const std::string& file = parsed.tail.front();
   auto script = read_script(file);
@@ -54,12 +58,9 @@ Status take_script(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& u
   draft.warnings = std::move(head->warnings);
   uses.insert(uses.end(), head->uses.begin(), head->uses.end());
   draft.request.script = std::move(*script);
+  draft.request.script_name = base_name(file);
   draft.request.script_args.assign(parsed.tail.begin() + 1, parsed.tail.end());
   return {};
-}
-
-std::string base_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
 }
 
 Status take_work(const Parsed& parsed, Draft& draft, std::vector<OptionUse>& uses) {
@@ -79,6 +80,7 @@ Status settle_work(const Parsed& parsed, Draft& draft) {
       return usage_error("--wrap and a FILE or -- exclude each other");
     }
     draft.request.script = "#!/bin/sh\n" + *draft.wrap + "\n";
+    draft.request.script_name = "wrap";
   } else if (parsed.tail_kind == TailKind::kNone) {
     return usage_error("nothing to run: give a script FILE, or a command after --");
   }
@@ -147,6 +149,34 @@ Result<Draft> make_draft(const Parsed& parsed, unsigned places, const Context& c
                                 "add --gpus 1");
   }
   return draft;
+}
+
+Error with_place(Error error, const Draft& draft) {
+  struct Field {
+    std::string_view name;
+    std::array<std::string_view, 4> options;
+  };
+  static constexpr std::array<Field, 9> kFields{{
+      {"queue", {"queue", "account"}},
+      {"class", {"class", "qos"}},
+      {"on", {"on", "nodelist", "partition"}},
+      {"exclude", {"exclude"}},
+      {"models", {"gpus", "gpu-type", "gres", "constraint"}},
+      {"mig", {"mig", "gres", "gpus"}},
+      {"after", {"after", "dependency"}},
+      {"afterok", {"afterok", "dependency"}},
+      {"afterany", {"afterany", "dependency"}},
+  }};
+  for (const Field& field : kFields) {
+    if (field.name != error.where) continue;
+    for (const std::string_view option : field.options) {
+      const auto said = draft.places.find(option);
+      if (said == draft.places.end() || option.empty()) continue;
+      error.where = said->second.empty() ? "--" + std::string(option) : said->second;
+      return error;
+    }
+  }
+  return error;
 }
 
 std::string make_idempotency_key() {

@@ -15,11 +15,15 @@ namespace rota::cli {
 void declare_submit_options(CLI::App& app, unsigned places);
 
 /// Reads the script when there is one, then applies script, environment and command line, in this
-/// order. Error: kInvalidArgument, kNotFound (no such file).
+/// order. Error: kInvalidArgument.
 [[nodiscard]] Result<Draft> make_draft(const Parsed& parsed, unsigned places,
                                        const Context& context);
 
 /// A name that no other submission has: a retried submit is recognised by it.
 [[nodiscard]] std::string make_idempotency_key();
+
+/// An error of the daemon about one field of the request, with the place in the script (or the
+/// option) that said so.
+[[nodiscard]] Error with_place(Error error, const Draft& draft);
 
 }  // namespace rota::cli

@@ -274,6 +274,11 @@ Status finish_draft(Draft& draft, const Context& context) {
   if (auto status = settle_devices(draft, *layout); !status) return status;
   if (auto status = settle_host(draft, *layout); !status) return status;
   draft.request.slurm_style = draft.slurm_style;
+  if (draft.slurm_style && draft.request.tasks > 1 && draft.nodes) {
+    draft.warnings.push_back("--nodes " + std::to_string(*draft.nodes) +
+                             ": several of these tasks may share one node; --gpus-per-node with "
+                             "all GPUs of a node keeps them apart");
+  }
   if (draft.request.on.empty() && !draft.said.contains("on")) draft.request.on = draft.pools;
   const auto limit = draft.request.max_concurrent;
   if (!draft.array.empty()) {

@@ -74,6 +74,7 @@ struct Draft {
   std::string format;                             // -o json and the like, instead of a file
   std::vector<std::string> warnings;
   std::map<std::string_view, Source> said;        // options seen so far, with their latest source
+  std::map<std::string_view, std::string> places; // and where: "job.sh:3:9"; empty: command line
 };
 
 /// `1-320%40`, `0-15:4`, `1,3,5`: fills `array` and `max_concurrent`. Indices 0 to 4,000,000.

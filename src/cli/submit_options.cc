@@ -100,6 +100,7 @@ Status apply_uses(const std::vector<OptionUse>& uses, Draft& draft, const Contex
     const auto said = draft.said.find(use.option->name);
     use.first = said == draft.said.end() || said->second != use.source;
     draft.said[use.option->name] = use.source;
+    draft.places[use.option->name] = use.where;
     if (Status status = use.option->apply(draft, use, context); !status) {
       Error error = status.error();
       if (error.where.empty()) error.where = use.where;

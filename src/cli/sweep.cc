@@ -129,7 +129,7 @@ Result<std::vector<Params>> sweep_of(const std::vector<std::string>& params,
   for (const std::string& file : files) {
     std::ifstream input(file, std::ios::binary);
     if (!input) {
-      return Error{ErrorCode::kNotFound, "--param-file: cannot read '" + file + "'"};
+      return usage_error("--param-file: cannot read '" + file + "'");
     }
     const std::string text{std::istreambuf_iterator<char>(input), {}};
     auto rows = params_of_csv(text, file);

@@ -15,7 +15,7 @@ using Params = std::map<std::string, std::string>;
 /// Each of `params` is NAME=VALUE[,VALUE...]; several make every combination, the first varying
 /// slowest. Each of `files` is a CSV file whose first line names the variables; its rows are
 /// combined with the --param values. Error: kInvalidArgument (malformed, a name given twice, more
-/// than 100,000 combinations, none at all), kNotFound (no such file).
+/// than 100,000 combinations, none at all, no such file).
 [[nodiscard]] Result<std::vector<Params>> sweep_of(const std::vector<std::string>& params,
                                                    const std::vector<std::string>& files);
 

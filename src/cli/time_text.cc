@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/usage.h"
+#include "report/words.h"
 
 namespace rota::cli {
 namespace {
@@ -183,23 +184,10 @@ std::optional<std::int64_t> parse_iso_time(std::string_view text) {
   return *date + *clock - *zone;
 }
 
-std::string short_duration(double seconds) {
-  if (!(seconds > 0)) return "0s";
-  if (seconds < 10 && seconds != std::floor(seconds)) {
-    const auto tenths = static_cast<std::int64_t>(std::llround(seconds * 10));
-    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "s";
-  }
-  const auto whole = static_cast<std::int64_t>(std::min(seconds, 9e15));
-  if (whole < 60) return std::to_string(whole) + "s";
-  if (whole < 3600) return std::to_string(whole / 60) + "m" + two(whole % 60) + "s";
-  if (whole < kDay) return std::to_string(whole / 3600) + "h" + two(whole / 60 % 60) + "m";
-  return std::to_string(whole / kDay) + "d" + two(whole / 3600 % 24) + "h";
-}
-
 std::string relative_time(std::int64_t seconds, std::int64_t now) {
   if (seconds == now) return "now";
-  if (seconds < now) return short_duration(static_cast<double>(now - seconds)) + " ago";
-  return "in " + short_duration(static_cast<double>(seconds - now));
+  if (seconds < now) return report::short_duration(static_cast<double>(now - seconds)) + " ago";
+  return "in " + report::short_duration(static_cast<double>(seconds - now));
 }
 
 std::string iso_and_relative(std::string_view iso, std::int64_t now) {
@@ -240,6 +228,27 @@ Result<std::int64_t> parse_point(std::string_view text, std::int64_t now) {
   return usage_error("'" + std::string(text) +
                      "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
                      "tomorrow or a duration from now like 30m");
+}
+
+Result<std::int64_t> parse_past(std::string_view text, std::int64_t now) {
+  const std::int64_t today = floor_div(now, kDay) * kDay;
+  if (const auto iso = parse_iso_time(text)) return *iso;
+  if (text == "now") return now;
+  if (text == "today" || text == "midnight") return today;
+  if (text == "yesterday") return today - kDay;
+  std::string_view rest = text;
+  if (const auto clock = take_clock(rest); clock && rest.empty()) {
+    return today + *clock <= now ? today + *clock : today + *clock - kDay;
+  }
+  rest = text;
+  (void)take(rest, "now");
+  (void)take(rest, "-");
+  if (rest.ends_with(" ago")) rest.remove_suffix(4);
+  const auto span = rest.empty() ? Result<Duration>(usage_error("")) : slurm_offset(rest);
+  if (span && *span >= Duration()) return now - span->whole_seconds();
+  return usage_error("'" + std::string(text) +
+                     "' is no time in the past; write 2d, 90m, yesterday, today, 09:00, " +
+                     "2026-01-31 or 2026-01-31T16:00");
 }
 
 }  // namespace rota::cli

@@ -18,9 +18,7 @@ namespace rota::cli {
 /// it is no such time.
 [[nodiscard]] std::optional<std::int64_t> parse_iso_time(std::string_view text);
 
-/// `12s`, `4m10s`, `3h05m`, `2d04h`: at most two units, for tables.
-[[nodiscard]] std::string short_duration(double seconds);
-/// `3m12s ago`, `in 2h00m`, `now`.
+/// `3m12s ago`, `in 2h`, `now`.
 [[nodiscard]] std::string relative_time(std::int64_t seconds, std::int64_t now);
 /// `2026-01-31T09:05:00Z (3m12s ago)`; what is no ISO time comes back unchanged.
 [[nodiscard]] std::string iso_and_relative(std::string_view iso, std::int64_t now);
@@ -34,5 +32,8 @@ namespace rota::cli {
 /// A point in time: ISO-8601 (without zone: UTC), `HH:MM[:SS]` (the next such time, UTC), `now`,
 /// `now+2h`, `now+30minutes`, `today`, `tomorrow`, `midnight`, `noon`, or a duration from now.
 [[nodiscard]] Result<std::int64_t> parse_point(std::string_view text, std::int64_t now);
+/// A point in the past: ISO-8601 (without zone: UTC), `HH:MM[:SS]` (the latest such time), `today`
+/// and `yesterday` (their beginning, UTC), or a span before now: `2d`, `90m`, `3days`.
+[[nodiscard]] Result<std::int64_t> parse_past(std::string_view text, std::int64_t now);
 
 }  // namespace rota::cli

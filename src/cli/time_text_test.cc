@@ -17,20 +17,11 @@ TEST(IsoTime, RoundTrips) {
   }
 }
 
-TEST(ShortDuration, HasAtMostTwoUnits) {
-  EXPECT_EQ(short_duration(0), "0s");
-  EXPECT_EQ(short_duration(0.25), "0.3s");
-  EXPECT_EQ(short_duration(59.9), "59s");
-  EXPECT_EQ(short_duration(250), "4m10s");
-  EXPECT_EQ(short_duration(3 * 3600 + 300), "3h05m");
-  EXPECT_EQ(short_duration(2 * 86400 + 4 * 3600 + 59), "2d04h");
-}
-
 TEST(RelativeTime, LooksBothWays) {
   EXPECT_EQ(relative_time(100, 100), "now");
-  EXPECT_EQ(relative_time(40, 100), "1m00s ago");
-  EXPECT_EQ(relative_time(100 + 7200, 100), "in 2h00m");
-  EXPECT_EQ(iso_and_relative("1970-01-01T00:00:40Z", 100), "1970-01-01T00:00:40Z (1m00s ago)");
+  EXPECT_EQ(relative_time(40, 100), "1m ago");
+  EXPECT_EQ(relative_time(100 + 7200, 100), "in 2h");
+  EXPECT_EQ(iso_and_relative("1970-01-01T00:00:40Z", 100), "1970-01-01T00:00:40Z (1m ago)");
   EXPECT_EQ(iso_and_relative("", 100), "");
 }
 
@@ -79,6 +70,23 @@ TEST(Point, TakesIsoClocksAndOffsets) {
   EXPECT_FALSE(parse_point("teatime", now));
   EXPECT_FALSE(parse_point("", now));
   EXPECT_FALSE(parse_point("now+", now));
+}
+
+TEST(Past, TakesSpansDaysClocksAndDates) {
+  const std::int64_t now = 1507532515;  // 2017-10-09T07:01:55Z
+  EXPECT_EQ(*parse_past("2d", now), now - 172800);
+  EXPECT_EQ(*parse_past("3days", now), now - 259200);
+  EXPECT_EQ(*parse_past("90m", now), now - 5400);
+  EXPECT_EQ(*parse_past("now-2h", now), now - 7200);
+  EXPECT_EQ(*parse_past("today", now), 1507507200);
+  EXPECT_EQ(*parse_past("yesterday", now), 1507507200 - 86400);
+  EXPECT_EQ(*parse_past("07:00", now), 1507532400);
+  EXPECT_EQ(*parse_past("08:00", now), 1507536000 - 86400);
+  EXPECT_EQ(*parse_past("2017-10-01", now), 1506816000);
+  const auto wrong = parse_past("tomorrow", now);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message.find("yesterday"), std::string::npos) << wrong.error().message;
+  EXPECT_FALSE(parse_past("", now));
 }
 
 }  // namespace

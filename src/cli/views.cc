@@ -7,12 +7,13 @@
 #include "base/text.h"
 #include "cli/signals.h"
 #include "cli/time_text.h"
+#include "report/words.h"
 
 namespace rota::cli {
 namespace {
 
 std::string duration_or_empty(const std::optional<double>& seconds) {
-  return seconds ? short_duration(*seconds) : "";
+  return seconds ? report::short_duration(*seconds) : "";
 }
 
 std::string reason_words(std::string code) {
@@ -56,32 +57,21 @@ std::string contract_text(const api::Job& job) {
   return duration_or_empty(job.min_runtime_seconds);
 }
 
-std::string ended_text(const api::Job& job) {
-  std::string text = reason_words(job.end_cause);
-  if (!text.empty()) text += ", ";
-  if (job.signal.value_or(0) > 0) return text + signal_name(static_cast<int>(*job.signal));
-  if (job.exit_code) return text + "exit code " + std::to_string(*job.exit_code);
-  return reason_words(job.end_cause);
-}
-
 std::string attempts_table(const Context& context, const OutputOptions& output,
                            const api::Job& job) {
   report::Table table({{"ATTEMPT"}, {"STARTED"}, {"RAN", Align::kRight}, {"ENDED BY"}, {"NODES"},
                        {"DETAIL"}});
   for (const api::Attempt& attempt : job.history) {
-    const auto from = parse_iso_time(attempt.started);
-    const auto to = parse_iso_time(attempt.ended);
     std::string cause = reason_words(attempt.cause);
     if (!attempt.by.empty()) cause += " (job " + attempt.by + ")";
-    if (attempt.signal > 0) {
-      cause += ", " + signal_name(static_cast<int>(attempt.signal));
-    } else if (!attempt.ended.empty() && attempt.cause == "exited") {
-      cause += ", code " + std::to_string(attempt.exit_code);
+    if (attempt.signal.value_or(0) > 0) {
+      cause += ", " + signal_name(static_cast<int>(*attempt.signal));
+    } else if (attempt.exit_code && attempt.cause == "exited") {
+      cause += ", code " + std::to_string(*attempt.exit_code);
     }
-    const std::int64_t end = to.value_or(context.now_seconds());
     table.add_row({plain(std::to_string(attempt.number)), plain(attempt.started),
-                   plain(from ? short_duration(static_cast<double>(end - *from)) : ""),
-                   plain(cause), plain(join(attempt.nodes, " ")), plain(attempt.detail)});
+                   plain(duration_or_empty(attempt.run_seconds)), plain(cause),
+                   plain(join(attempt.nodes, " ")), plain(attempt.detail)});
   }
   return table.text(table_style(context, output));
 }
@@ -106,6 +96,12 @@ Column<T> number_column(std::string_view title, double T::* field, Shown shown =
 }
 
 template <class T>
+Column<T> hours_column(std::string_view title, double T::* field, Shown shown = Shown::kAlways) {
+  return {title, [field](const T& item) { return plain(hours_text(item.*field)); }, Align::kRight,
+          shown};
+}
+
+template <class T>
 Column<T> state_column() {
   return {"STATE", [](const T& item) { return Cell{item.state, state_tone(item.state)}; }};
 }
@@ -125,6 +121,33 @@ Column<api::Job> time_column(const Context& context, std::string_view title,
 }
 
 }  // namespace
+
+std::string ended_text(const api::Job& job) {
+  const bool said = job.end_cause == "exited" || job.end_cause == job.state;
+  std::string text = said ? "" : reason_words(job.end_cause);
+  std::string how;
+  if (job.signal.value_or(0) > 0) {
+    how = signal_name(static_cast<int>(*job.signal));
+  } else if (job.exit_code && (said || *job.exit_code != 0)) {
+    how = "exit code " + std::to_string(*job.exit_code);
+  }
+  if (!text.empty() && !how.empty()) text += ", ";
+  return text + how;
+}
+
+std::string ended_in_full(const api::Job& job) {
+  std::string text = ended_text(job);
+  if (job.state == "timeout" && job.time_limit_seconds) {
+    text = "its time limit of " + report::short_duration(*job.time_limit_seconds);
+  }
+  if (job.detail.empty()) return text;
+  return text.empty() ? job.detail : text + " (" + job.detail + ")";
+}
+
+std::string hours_text(double hours) {
+  const double size = hours < 0 ? -hours : hours;
+  return number_text(hours, size == 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6);
+}
 
 bool is_final_state(std::string_view state) {
   return state == "done" || state == "failed" || state == "cancelled" || state == "timeout";
@@ -181,8 +204,8 @@ ListView<api::Job> history_view(const Context& context) {
                  Align::kRight),
       job_column("RAN", [](const api::Job& job) { return duration_or_empty(job.run_seconds); },
                  Align::kRight),
-      number_column("GPU HOURS", &api::Job::gpu_hours, Shown::kWide),
-      number_column("LOST", &api::Job::gpu_hours_lost, Shown::kWide),
+      hours_column("GPU HOURS", &api::Job::gpu_hours, Shown::kWide),
+      hours_column("LOST", &api::Job::gpu_hours_lost, Shown::kWide),
       count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
       job_column("NODES", [](const api::Job& job) { return join(job.nodes, " "); }, Align::kLeft,
                  Shown::kWide),
@@ -287,10 +310,10 @@ ListView<api::Queue> queue_view() {
       count_column("PENDING", &api::Queue::pending),
       number_column("GPUS", &api::Queue::gpus_used),
       count_column("FAIR", &api::Queue::fair_share),
-      number_column("OWED H", &api::Queue::owed_gpu_hours),
-      number_column("GOT H", &api::Queue::delivered_gpu_hours),
-      number_column("USAGE H", &api::Queue::usage_gpu_hours, Shown::kWide),
-      number_column("LOST H", &api::Queue::gpu_hours_lost, Shown::kWide),
+      hours_column("OWED H", &api::Queue::owed_gpu_hours),
+      hours_column("GOT H", &api::Queue::delivered_gpu_hours),
+      hours_column("USAGE H", &api::Queue::usage_gpu_hours, Shown::kWide),
+      hours_column("LOST H", &api::Queue::gpu_hours_lost, Shown::kWide),
       count_column("EVICTIONS", &api::Queue::evictions, Shown::kWide),
   };
   return view;
@@ -298,12 +321,13 @@ ListView<api::Queue> queue_view() {
 
 std::string job_text(const Context& context, const OutputOptions& output, const api::Job& job) {
   const std::int64_t now = context.now_seconds();
+  const bool waits = job.state == "pending";
   std::string state = job.state;
   if (!is_final_state(job.state) && job.held) state += ", held";
-  std::string request = size_text(job) + " GPU" + (job.gpus_total == 1 ? "" : "s");
+  std::string request = size_text(job) + (job.gpus > 0 && job.gpus_total <= 1 ? " GPU" : " GPUs");
   if (job.tasks > 1) request += " (" + number_text(job.gpus_total) + " in all)";
   if (!job.models.empty()) request += ", " + join(job.models, " or ");
-  if (job.cpus > 0) request += ", " + std::to_string(job.cpus) + " CPUs";
+  if (job.cpus > 0) request += ", " + report::counted(job.cpus, "CPU");
   if (job.memory_bytes > 0) request += ", " + bytes_text(job.memory_bytes) + " memory";
   std::string text = key_values({
       {"Job", job.id + (job.name.empty() ? "" : " (" + job.name + ")")},
@@ -317,12 +341,13 @@ std::string job_text(const Context& context, const OutputOptions& output, const 
       {"Runs on", is_final_state(job.state) ? "" : places_text(job.places)},
       {"Ran on", is_final_state(job.state) ? join(job.nodes, " ") : ""},
       {"Submitted", iso_and_relative(job.submitted, now)},
+      {"Waits since", waits && job.attempts > 0 ? iso_and_relative(job.waiting_since, now) : ""},
       {"Expected start", iso_and_relative(job.estimate, now)},
-      {"Started", iso_and_relative(job.started, now)},
+      {waits ? "Started last" : "Started", iso_and_relative(job.started, now)},
       {"Ended", iso_and_relative(job.ended, now)},
-      {"Ended by", is_final_state(job.state) ? ended_text(job) : ""},
-      {"Waited", duration_or_empty(job.wait_seconds)},
-      {"Ran", duration_or_empty(job.run_seconds)},
+      {"Ended by", is_final_state(job.state) ? ended_in_full(job) : ""},
+      {waits ? "Waits" : "Waited", duration_or_empty(job.wait_seconds)},
+      {is_final_state(job.state) ? "Ran" : "Runs", duration_or_empty(job.run_seconds)},
       {"Time limit", limit_text(job)},
       {"Contract", contract_text(job)},
       {"Protected until", iso_and_relative(job.contract_ends, now)},
@@ -330,8 +355,8 @@ std::string job_text(const Context& context, const OutputOptions& output, const 
       {"Evictions", job.evictions == 0 ? "" : std::to_string(job.evictions) + ", last: " +
                                                   reason_words(job.evicted_cause)},
       {"Preempted by", job.evicted_by.empty() ? "" : "job " + job.evicted_by},
-      {"GPU hours", job.gpu_hours > 0 ? number_text(job.gpu_hours) : ""},
-      {"GPU hours lost", job.gpu_hours_lost > 0 ? number_text(job.gpu_hours_lost) : ""},
+      {"GPU hours", job.gpu_hours > 0 ? hours_text(job.gpu_hours) : ""},
+      {"GPU hours lost", job.gpu_hours_lost > 0 ? hours_text(job.gpu_hours_lost) : ""},
       {"Command", job.command},
       {"Directory", job.workdir},
       {"Output", job.stdout_path},
@@ -342,27 +367,51 @@ std::string job_text(const Context& context, const OutputOptions& output, const 
   return text;
 }
 
-std::string verdict_text(const Context& context, const api::Verdict& verdict) {
+std::string verdict_text(const Context& context, const api::Verdict& verdict,
+                         std::string_view heading) {
   const std::int64_t now = context.now_seconds();
-  std::string text = paint(context, verdict.summary, Tone::kAccent) + "\n";
-  for (const api::Reason& reason : verdict.reasons) {
-    const std::string sentence = reason.sentence.empty() ? reason_words(reason.code)
-                                                         : reason.sentence;
-    text += "  - " + sentence;
-    if (!reason.until.empty()) text += " (until " + iso_and_relative(reason.until, now) + ")";
-    text += "\n";
+  std::string text = std::string(heading) + paint(context, verdict.summary, Tone::kAccent) + "\n";
+  // The summary of a waiting job is its first reason.
+  for (std::size_t i = 1; i < verdict.reasons.size(); ++i) {
+    const api::Reason& reason = verdict.reasons[i];
+    text += "  - " + (reason.sentence.empty() ? reason_words(reason.code) : reason.sentence) + "\n";
   }
-  if (verdict.state == "pending") {
+  if (!verdict.evicted_by.empty()) {
+    text += "Last stopped for: job " + verdict.evicted_by + "\n";
+  } else if (!verdict.evicted_cause.empty()) {
+    text += "Last stopped: " + reason_words(verdict.evicted_cause) + "\n";
+  }
+  const bool waits = verdict.state == "pending" || verdict.state.empty();  // empty: a preview
+  if (waits && !verdict.reasons.empty()) {
     text += "Expected start: " + (verdict.estimate.empty()
                                       ? std::string("unknown (it waits for a job without a limit, "
                                                     "or for somebody)")
                                       : iso_and_relative(verdict.estimate, now)) +
             "\n";
-    if (verdict.ahead > 0) text += "Ahead of it: " + std::to_string(verdict.ahead) + " jobs\n";
+    if (verdict.ahead > 0) text += "Ahead of it: " + report::counted(verdict.ahead, "job") + "\n";
   }
   if (!verdict.would_help.empty()) {
     text += "What would help:\n";
     for (const std::string& help : verdict.would_help) text += "  - " + help + "\n";
+  }
+  return text;
+}
+
+std::string verdict_group_text(const Context& context, const std::string& array,
+                               const std::vector<api::Job>& members,
+                               const std::vector<VerdictGroup>& groups) {
+  std::string text = "Array " + array + ": " +
+                     report::counted(static_cast<std::int64_t>(members.size()), "job") + "\n";
+  for (const VerdictGroup& group : groups) {
+    const auto count = static_cast<std::int64_t>(group.ids.size());
+    constexpr std::size_t kShown = 4;
+    std::string ids;
+    for (std::size_t i = 0; i < std::min(group.ids.size(), kShown); ++i) {
+      ids += (i == 0 ? "" : ", ") + group.ids[i];
+    }
+    if (group.ids.size() > kShown) ids += ", ..., " + group.ids.back();
+    const std::string head = std::to_string(count) + " " + group.state + " (" + ids + "): ";
+    text += verdict_text(context, group.first, head);
   }
   return text;
 }

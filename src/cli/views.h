@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/v1.h"
@@ -19,8 +20,27 @@ namespace rota::cli {
 /// Everything about one job, with its attempts.
 [[nodiscard]] std::string job_text(const Context& context, const OutputOptions& output,
                                    const api::Job& job);
-/// The answer to "why".
-[[nodiscard]] std::string verdict_text(const Context& context, const api::Verdict& verdict);
+/// How an ended job ended, in a few words: "exit code 3", "time limit, SIGTERM".
+[[nodiscard]] std::string ended_text(const api::Job& job);
+/// The same with the limit that was reached, or what the system said: "exit code 127 (cannot run
+/// 'x': No such file or directory)".
+[[nodiscard]] std::string ended_in_full(const api::Job& job);
+/// GPU hours with enough digits to tell a job of a minute from nothing.
+[[nodiscard]] std::string hours_text(double hours);
+/// The answer to "why", behind a heading like "Job 7: ".
+[[nodiscard]] std::string verdict_text(const Context& context, const api::Verdict& verdict,
+                                       std::string_view heading = {});
+/// Members of an array that are in one state for one reason; `first` is the verdict of the first.
+struct VerdictGroup {
+  std::string state;
+  std::string reason;
+  std::vector<std::string> ids;
+  api::Verdict first;
+};
+/// The answer to "why" for an array.
+[[nodiscard]] std::string verdict_group_text(const Context& context, const std::string& array,
+                                             const std::vector<api::Job>& members,
+                                             const std::vector<VerdictGroup>& groups);
 /// One event in one line, without its line end.
 [[nodiscard]] std::string event_line(const api::Event& event);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/submit_options.h"
 #include "cli/usage.h"
 
 namespace rota::cli {
@@ -61,6 +62,11 @@ Error unknown_option(const CLI::App& app, std::string_view spelled) {
   bare = bare.substr(0, bare.find('='));
   const std::string_view near = bare.size() > 1 ? nearest_word(bare, known) : std::string_view();
   std::string message = "unknown option '" + std::string(spelled) + "'" + did_you_mean(near, "--");
+  const bool runs = app.get_name() == "run";
+  if (runs && find_option(bare, kOnSubmit) != nullptr) {
+    return usage_error("run starts one job; for '" + std::string(spelled) +
+                       "' use `rota submit`, and `rota wait` for its end");
+  }
   if (app.get_parent() == nullptr) {
     message += near.empty() ? "; options stand after the command" : "";
   } else if (near.empty()) {
@@ -107,15 +113,26 @@ class Walker {
       return {};
     }
     const bool root = walk_.app->get_parent() == nullptr;
+    if (root && word == "help") {
+      walk_.help = true;  // what follows names the command
+      return {};
+    }
     if (root && (word == "--version" || word == "-V")) {
       walk_.version = true;
       done_ = true;
       return {};
     }
+    if (walk_.help && walk_.app->get_parent() != nullptr && !has_inner(*walk_.app)) {
+      return usage_error("unexpected word '" + word + "'; see `rota --help`");
+    }
     if (word == "--") return take_rest_after_mark();
     if (word.size() > 2 && word.starts_with("--")) return take_long(word);
     if (word.size() > 1 && word[0] == '-') return take_short(word);
     return take_word(word);
+  }
+
+  static bool has_inner(const CLI::App& app) {
+    return !app.get_subcommands([](const CLI::App*) { return true; }).empty();
   }
 
   [[nodiscard]] bool takes_tail() const {
@@ -238,7 +255,7 @@ class Walker {
 }  // namespace
 
 std::string_view foreign_command(std::string_view word) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kWords{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kWords{{
       {"sbatch", "rota submit"},  {"srun", "rota run"},       {"squeue", "rota ls"},
       {"scancel", "rota cancel"}, {"sinfo", "rota nodes"},    {"sacct", "rota history"},
       {"scontrol", "rota show"},  {"sprio", "rota why"},      {"sshare", "rota queue ls"},
@@ -248,7 +265,8 @@ std::string_view foreign_command(std::string_view word) {
       {"list", "rota ls"},        {"jobs", "rota ls"},        {"status", "rota ls"},
       {"log", "rota logs"},       {"tail", "rota logs -f"},   {"cordon", "rota drain"},
       {"uncordon", "rota undrain"}, {"top", "rota gpus"},     {"start", "rota serve"},
-      {"queues", "rota queue ls"},
+      {"queues", "rota queue ls"}, {"sstat", "rota show"},    {"sreport", "rota history"},
+      {"sacctmgr", "rota queue set"}, {"seff", "rota show"},
   }};
   for (const auto& [theirs, ours] : kWords) {
     if (theirs == word) return ours;

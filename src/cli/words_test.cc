@@ -2,9 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "cli/app.h"
 #include "cli/completion.h"
+#include "cli/directives.h"
 #include "cli/help.h"
+#include "cli/output.h"
+#include "cli/submission.h"
+#include "cli/submit_options.h"
 #include "cli/test_world.h"
 
 namespace rota::cli {
@@ -141,6 +148,79 @@ TEST(Program, WithoutADaemonEndsWithFive) {
   TestWorld world;
   EXPECT_EQ(run_program({"ls", "--socket", "/nonexistent/rota.sock"}, world.context), 5);
   EXPECT_NE(world.err.str().find("rota serve"), std::string::npos);
+}
+
+TEST_F(Words, HelpTakesACommandsName) {
+  for (const auto& args : {std::vector<std::string>{"help"}, {"help", "submit"},
+                           {"help", "queue", "set"}}) {
+    const auto result = walk(args);
+    ASSERT_TRUE(result) << args.back();
+    EXPECT_TRUE(result->help);
+    EXPECT_EQ(result->app->get_name(), args.size() == 1 ? "rota" : args.back());
+  }
+  EXPECT_NE(error({"help", "sbmit"}).find("did you mean 'rota submit'"), std::string::npos);
+  EXPECT_NE(error({"help", "ls", "x"}).find("unexpected word 'x'"), std::string::npos);
+}
+
+TEST_F(Words, OtherSystemsCommandsHaveAHint) {
+  for (const char* word : {"sstat", "sreport", "sacctmgr", "seff", "squeue"}) {
+    EXPECT_NE(error({word}).find("use `rota "), std::string::npos) << word;
+  }
+}
+
+TEST_F(Words, RunPointsToSubmitForManyJobs) {
+  EXPECT_NE(error({"run", "--array", "1-3", "--", "true"}).find("use `rota submit`"),
+            std::string::npos);
+}
+
+/// The words of one example; what a shell makes of >, && and <( ends it.
+std::vector<std::string> example_words(std::string_view line) {
+  std::vector<std::string> words;
+  for (const Word& word : *split_words(line, 1)) {
+    if (word.text == ">" || word.text == "&&" || word.text == "|") break;
+    words.push_back(word.text.ends_with(")") ? word.text.substr(0, word.text.size() - 1)
+                                             : word.text);
+  }
+  return words;
+}
+
+TEST_F(Words, EveryExampleOfTheHelpCanBeTyped) {
+  for (const Command& command : commands()) {
+    std::string text(command.examples);
+    for (std::size_t at; (at = text.find("\\\n")) != std::string::npos;) text.erase(at, 2);
+    for (const std::string_view line : split(text, '\n')) {
+      const std::size_t start = line.find("rota ");
+      ASSERT_NE(start, std::string_view::npos) << line;
+      std::vector<std::string> words = example_words(line.substr(start));
+      words.erase(words.begin());
+      const auto result = walk(words);
+      ASSERT_TRUE(result) << line << ": " << result.error().message;
+      if (command.takes_tail && result->parsed.tail_kind == TailKind::kFile) {
+        EXPECT_TRUE(result->parsed.tail.front().ends_with(".sh")) << line << ": no script";
+      }
+      Program program = make_program(world_.context);
+      std::vector<std::string> parsed = result->words;
+      std::reverse(parsed.begin(), parsed.end());
+      EXPECT_NO_THROW(program.root->parse(parsed)) << line;
+      if (command.takes_tail && result->parsed.tail_kind == TailKind::kCommand) {
+        const auto draft = make_draft(result->parsed, kOnBoth, world_.context);
+        EXPECT_TRUE(draft) << line << ": " << draft.error().message;
+      }
+    }
+  }
+}
+
+TEST_F(Words, HelpNamesTheFormatsThatACommandHas) {
+  const auto help = [&](const std::string& name) {
+    return command_help(*program_.root->get_subcommand(name));
+  };
+  EXPECT_NE(help("sim").find("table|json\n"), std::string::npos) << help("sim");
+  EXPECT_NE(help("replay").find("table|json|yaml\n"), std::string::npos);
+  EXPECT_NE(help("version").find("table|json|yaml\n"), std::string::npos);
+  EXPECT_NE(help("ls").find("table|wide|json|yaml|csv|name"), std::string::npos);
+  OutputOptions output{.formats = "table|json|yaml", .format_text = "csv"};
+  EXPECT_EQ(output.format().error().message,
+            "unknown output format 'csv'; expected table, json or yaml");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kRetryPause{200};
 constexpr std::chrono::milliseconds kIdleStep{1000};
 constexpr std::int64_t kWaitSeconds = 10;
+constexpr std::int64_t kPageJobs = 1000;
 
 std::string job_target(std::string_view id, std::string_view tail = {}) {
   return fmt::format("/api/v1/jobs/{}{}", encode_percent(id), tail);
@@ -137,11 +138,13 @@ Result<api::JobPage> Client::jobs(const server::JobQuery& query) {
   target.add("user", query.user).add("queue", query.queue).add("array", query.array);
   for (const std::string& state : query.states) target.add("state", state);
   target.add("all", query.all ? "true" : "").add("ended_after", query.ended_after);
+  target.add("order", query.newest_first ? "newest" : "");
   target.add("cursor", query.cursor).add("limit", std::to_string(query.limit));
   return impl_->get<api::JobPage>(target.text());
 }
 
 Result<std::vector<api::Job>> Client::all_jobs(server::JobQuery query) {
+  query.limit = kPageJobs;
   std::vector<api::Job> out;
   while (true) {
     Result<api::JobPage> page = jobs(query);

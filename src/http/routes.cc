@@ -19,6 +19,7 @@ constexpr Parameter kJobsQuery[] = {
     {"array", kText, "only members of this array"},
     {"all", kFlag, "final ones too"},
     {"ended_after", kText, "with all: final ones that ended after this time (ISO-8601)"},
+    {"order", kText, "id (default), or newest: ended jobs only, the latest end first"},
     {"cursor", kText, "next_cursor of the page before"},
     {"limit", kInteger, "jobs of a page, 1 to 5,000; default 500"},
 };

@@ -39,14 +39,14 @@ void open_stream(const std::shared_ptr<Call>& call, EventStreamOptions options) 
   call->answer(std::move(response));
 }
 
-/// "@" means the caller's last job: the stream needs its number.
+/// "@" means the caller's last job or array: the stream needs its number.
 void open_job_stream(const std::shared_ptr<Call>& call, EventStreamOptions options) {
   if (!options.job.starts_with("@")) return open_stream(call, std::move(options));
   std::string asked = options.job;
   call->service().job(call->caller(), std::move(asked),
                       call->then<api::Job>([call, options](Call&, const api::Job& job) {
                         EventStreamOptions named = options;
-                        named.job = job.id;
+                        named.job = job.array_id.empty() ? job.id : job.array_id;
                         open_stream(call, std::move(named));
                       }));
 }

@@ -36,6 +36,13 @@ Result<server::JobQuery> read_job_query(const Query& query) {
   out.states = query.list("state");
   out.cursor = query.text("cursor");
   out.ended_after = query.text("ended_after");
+  const std::string order = query.text("order");
+  if (!order.empty() && order != "newest" && order != "id") {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .message = fmt::format("query parameter order='{}' must be id or newest", order),
+                 .where = "order"};
+  }
+  out.newest_first = order == "newest";
   const Result<bool> all = query.flag("all");
   if (!all) return all.error();
   out.all = *all;

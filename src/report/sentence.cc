@@ -3,18 +3,11 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "report/words.h"
 
 namespace rota::report {
 
 namespace {
-
-std::string plural(std::int64_t count, std::string_view one, std::string_view many) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
-}
-
-std::string gpus_words(std::int64_t milli) {
-  return format_gpus(MilliGpu(milli)) + (milli <= 1000 && milli > 0 ? " GPU" : " GPUs");
-}
 
 std::string scope_words(ReasonScope scope) {
   switch (scope) {
@@ -105,7 +98,7 @@ std::string over_limit(const Reason& reason, const std::string& whose) {
 
 std::string array_limit(const Reason& reason) {
   std::string text = "its array may run ";
-  text += reason.limit ? plural(*reason.limit, "member", "members") : "only so many members";
+  text += reason.limit ? counted(*reason.limit, "member") : "only so many members";
   return text + " at once, and they are running";
 }
 
@@ -143,13 +136,13 @@ std::string sentence_case(std::string text) {
 }  // namespace
 
 std::string amount_words(const Reason& reason, std::int64_t amount) {
-  if (reason.code == ReasonCode::kArrayLimit) return plural(amount, "member", "members");
+  if (reason.code == ReasonCode::kArrayLimit) return counted(amount, "member");
   switch (reason.resource.value_or(ReasonResource::kGpu)) {
-    case ReasonResource::kGpu: return gpus_words(amount);
+    case ReasonResource::kGpu: return gpu_words(MilliGpu(amount));
     case ReasonResource::kGpuMemory: return format_bytes(Bytes(amount)) + " of GPU memory";
-    case ReasonResource::kCpu: return plural(amount, "CPU", "CPUs");
+    case ReasonResource::kCpu: return counted(amount, "CPU");
     case ReasonResource::kMemory: return format_bytes(Bytes(amount)) + " of memory";
-    case ReasonResource::kSlices: return plural(amount, "slice", "slices");
+    case ReasonResource::kSlices: return counted(amount, "slice");
   }
   return "";
 }
@@ -221,13 +214,34 @@ std::string reason_short(const Reason& reason, const Wording& wording) {
   return "";
 }
 
+std::string exit_words(const JobFacts& facts) {
+  std::string text;
+  if (facts.signal.value_or(0) > 0) {
+    text = "signal " + std::to_string(*facts.signal);
+  } else if (facts.exit_code) {
+    text = "exit code " + std::to_string(*facts.exit_code);
+  }
+  if (facts.detail.empty()) return text;
+  return text.empty() ? facts.detail : text + " (" + facts.detail + ")";
+}
+
 namespace {
 
+/// "It failed: exit code 3." Without facts: `otherwise`.
+std::string failure(const JobFacts& facts, std::string_view otherwise) {
+  const std::string how = exit_words(facts);
+  return "It failed: " + (how.empty() ? std::string(otherwise) : how) + ".";
+}
+
 /// Why a finished job ended so.
-std::string end_sentence(const Verdict& verdict) {
+std::string end_sentence(const Verdict& verdict, const JobFacts& facts) {
   const std::string& cause = verdict.end_cause;
   if (verdict.state == JobState::kDone) return "It ended by itself, without an error.";
-  if (verdict.state == JobState::kTimeout) return "It reached its time limit.";
+  if (verdict.state == JobState::kTimeout) {
+    return facts.time_limit
+               ? "It reached its time limit of " + short_duration(*facts.time_limit) + "."
+               : "It reached its time limit.";
+  }
   if (cause == "session_idle") {
     return "The session was idle for too long and was ended to free its GPUs.";
   }
@@ -236,10 +250,43 @@ std::string end_sentence(const Verdict& verdict) {
   }
   if (cause == "infeasible") return "It was refused: this cluster could never run it.";
   if (cause == "app_fault") return "It failed: its GPU reported an error of the application.";
-  if (cause == "launch_failed") return "It failed: it could not be launched.";
-  if (verdict.state == JobState::kFailed) return "It failed: its processes ended with an error.";
+  if (cause == "launch_failed") return failure(facts, "it could not be launched");
+  if (verdict.state == JobState::kFailed) {
+    return failure(facts, "its processes ended with an error");
+  }
   if (cause.empty() || cause == "cancelled") return "It was cancelled.";
   return "It was cancelled (" + cause + ").";
+}
+
+/// Where and since when; until when it is safe, and when its time is over.
+std::string running_sentence(const Verdict& verdict, const JobFacts& facts,
+                             const Wording& wording) {
+  std::string text = verdict.state == JobState::kStopping   ? "It is being stopped"
+                     : verdict.state == JobState::kStarting ? "It is being started"
+                                                            : "It is running";
+  if (!facts.where.empty()) text += " on " + facts.where;
+  if (facts.started) text += " since " + wording.instant(*facts.started);
+  if (facts.is_always_protected) {
+    text += "; it is never preempted";
+  } else if (facts.contract_ends) {
+    text += "; protected until " + wording.instant(*facts.contract_ends);
+  }
+  if (facts.limit_ends) {
+    text += "; its time limit";
+    if (facts.time_limit) text += " of " + short_duration(*facts.time_limit);
+    text += " ends it at " + wording.instant(*facts.limit_ends);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+std::string summary_sentence(const Verdict& verdict, const JobFacts& facts,
+                             const Wording& wording) {
+  if (is_final(verdict.state)) return end_sentence(verdict, facts);
+  if (verdict.state != JobState::kPending) return running_sentence(verdict, facts, wording);
+  if (verdict.reasons.empty()) return "It waits for the next scheduling cycle.";
+  return sentence_case(reason_sentence(verdict.reasons.front(), wording));
 }
 
 std::string eviction_sentence(const Verdict& verdict, const Wording& wording) {
@@ -259,27 +306,19 @@ std::string eviction_sentence(const Verdict& verdict, const Wording& wording) {
   return text + ".";
 }
 
-}  // namespace
-
 std::vector<std::string> explain_sentences(const Verdict& verdict, const Wording& wording) {
-  std::vector<std::string> sentences;
-  if (is_final(verdict.state)) {
-    sentences.push_back(end_sentence(verdict));
-  } else if (verdict.state == JobState::kPending) {
-    for (const auto& reason : verdict.reasons) {
-      sentences.push_back(sentence_case(reason_sentence(reason, wording)));
+  std::vector<std::string> sentences{summary_sentence(verdict, {}, wording)};
+  if (verdict.state == JobState::kPending) {
+    for (std::size_t i = 1; i < verdict.reasons.size(); ++i) {
+      sentences.push_back(sentence_case(reason_sentence(verdict.reasons[i], wording)));
     }
-    if (verdict.reasons.empty()) sentences.push_back("It waits for the next scheduling cycle.");
     if (verdict.ahead > 0) {
-      sentences.push_back(plural(verdict.ahead, "waiting job comes", "waiting jobs come") +
+      sentences.push_back(counted(verdict.ahead, "waiting job comes", "waiting jobs come") +
                           " before it.");
     }
     if (verdict.estimate) {
       sentences.push_back("Expected to start at " + wording.instant(*verdict.estimate) + ".");
     }
-  } else {
-    sentences.push_back(verdict.state == JobState::kStopping ? "It is being stopped."
-                                                             : "It is running.");
   }
   const auto eviction = eviction_sentence(verdict, wording);
   if (!eviction.empty()) sentences.push_back(eviction);

@@ -4,7 +4,9 @@
 // in pieces. Without a resource they are milli-GPU, but for an array's limit, which counts members.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,30 @@ std::string reason_sentence(const Reason& reason, const Wording& wording);
 
 /// A few words for a table cell: "4 GPUs, 2 free".
 std::string reason_short(const Reason& reason, const Wording& wording);
+
+/// What is known of a job beyond its verdict. Absent or empty: unknown, or not applicable.
+struct JobFacts {
+  std::string where;                        // "n1:0-3 n2:0-3", while it holds devices
+  std::optional<Instant> started;
+  std::optional<Instant> contract_ends;
+  bool is_always_protected = false;
+  std::optional<Instant> limit_ends;
+  std::optional<Duration> time_limit;
+  std::optional<std::int64_t> exit_code;
+  std::optional<std::int64_t> signal;
+  std::string detail;                       // "cannot run 'x': No such file or directory"
+};
+
+/// The shortest true answer to "why", one sentence: the most telling reason of a waiting job, where
+/// and since when one runs, how one ended.
+std::string summary_sentence(const Verdict& verdict, const JobFacts& facts,
+                             const Wording& wording);
+
+/// How it was last evicted; empty: never.
+std::string eviction_sentence(const Verdict& verdict, const Wording& wording);
+
+/// How an attempt ended: "exit code 3", "signal 9", and the detail where there is one.
+std::string exit_words(const JobFacts& facts);
 
 /// The answer to "why": whole sentences, the most telling first. Covers pending jobs (reasons, its
 /// place in line, its last eviction, the expected start) and finished ones (why they ended so).

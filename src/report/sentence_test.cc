@@ -109,6 +109,14 @@ TEST(Sentence, ThereIsOneForEveryCode) {
   }
 }
 
+TEST(Explain, TheSummaryOfAWaitingJobIsItsFirstReason) {
+  Verdict verdict;
+  verdict.reasons = {reason_of(ReasonCode::kInsufficientFree, 4000, 2000),
+                     reason_of(ReasonCode::kHeld, 0, 0)};
+  EXPECT_EQ(summary_sentence(verdict, {}, wording()),
+            "Needs 4 GPUs, but only 2 are free (short of 2).");
+}
+
 TEST(Explain, BeginsWithTheReasonsAndEndsWithWhatHelps) {
   Verdict verdict;
   verdict.reasons = {reason_of(ReasonCode::kInsufficientFree, 4000, 2000)};
@@ -144,6 +152,39 @@ TEST(Explain, TellsWhyAJobEnded) {
   EXPECT_EQ(text(JobState::kCancelled, "dependency_never"),
             "It was cancelled: a job it depended on did not end as needed.");
   EXPECT_EQ(text(JobState::kFailed, "exited"), "It failed: its processes ended with an error.");
+}
+
+TEST(Explain, TheSummaryOfAnEndedJobSaysHow) {
+  Verdict verdict;
+  verdict.state = JobState::kFailed;
+  verdict.end_cause = "exited";
+  JobFacts facts{.exit_code = 127, .signal = 0};
+  EXPECT_EQ(summary_sentence(verdict, facts, wording()), "It failed: exit code 127.");
+  facts.detail = "cannot run 'x': No such file or directory";
+  EXPECT_EQ(summary_sentence(verdict, facts, wording()),
+            "It failed: exit code 127 (cannot run 'x': No such file or directory).");
+  EXPECT_EQ(summary_sentence(verdict, {.exit_code = 0, .signal = 9}, wording()),
+            "It failed: signal 9.");
+  verdict.state = JobState::kTimeout;
+  EXPECT_EQ(summary_sentence(verdict, {.time_limit = Duration::minutes(20)}, wording()),
+            "It reached its time limit of 20m.");
+}
+
+TEST(Explain, TheSummaryOfARunningJobSaysWhereAndUntilWhen) {
+  Verdict verdict;
+  verdict.state = JobState::kRunning;
+  const auto at = [](int minutes) { return Instant(Duration::minutes(minutes).ns()); };
+  EXPECT_EQ(summary_sentence(verdict,
+                             {.where = "n1:0-3",
+                              .started = at(1),
+                              .contract_ends = at(10),
+                              .limit_ends = at(61),
+                              .time_limit = Duration::hours(1)},
+                             wording()),
+            "It is running on n1:0-3 since 1m; protected until 10m; its time limit of 1h ends it "
+            "at 1h1m.");
+  EXPECT_EQ(summary_sentence(verdict, {.where = "n1:0", .is_always_protected = true}, wording()),
+            "It is running on n1:0; it is never preempted.");
 }
 
 TEST(Explain, NeverIsSilent) {

@@ -146,8 +146,10 @@ class Driver final : public Service {
     JobQuery query;
     std::uint64_t after = 0;
     std::size_t limit = 0;
-    bool finals = false;
+    bool finals = false;  // ended jobs may match
+    bool live = true;     // others may
     std::optional<Instant> ended_after;
+    std::optional<Instant> ended_by;  // newest first: goes on behind that end
   };
   /// Words of a people event.
   struct Note {
@@ -202,11 +204,15 @@ class Driver final : public Service {
 
   // driver_submit.cc
   Result<api::SubmitReply> do_submit(Turn& turn, const Caller& caller,
-                                     const api::SubmitRequest& request);
+                                     const api::SubmitRequest& request,
+                                     std::vector<std::string>& warnings_if_it_waits);
   Result<Translated> translate_for(Turn& turn, const Caller& caller,
                                    const api::SubmitRequest& request);
   Status submit_members(Turn& turn, const Translated& job, GroupId group, JobId first);
   [[nodiscard]] Status check_feasible(JobId job) const;
+  [[nodiscard]] Error refusal(const api::Verdict& verdict, const JobShape& shape) const;
+  [[nodiscard]] Status check_places(const api::SubmitRequest& request) const;
+  [[nodiscard]] Status check_queue(const std::string& name) const;
   void remember(Turn& turn, const Caller& caller, const api::SubmitRequest& request,
                 const Translated& job, JobId first);
   Result<std::string> pick_queue(const Caller& caller, const api::SubmitRequest& request) const;
@@ -227,6 +233,9 @@ class Driver final : public Service {
   Result<api::Job> do_update(Turn& turn, const Caller& caller, const std::string& id,
                              const api::UpdateRequest& update);
   Status update_one(Turn& turn, JobId job, const api::UpdateRequest& update);
+  [[nodiscard]] Result<JobSpec> updated_spec(JobId job, const api::UpdateRequest& update) const;
+  [[nodiscard]] Status check_update(Turn& turn, const Target& target,
+                                    const api::UpdateRequest& update) const;
   Result<api::Job> do_signal(Turn& turn, const Caller& caller, const std::string& id,
                              int signal_number);
   Result<api::Node> do_node_command(Turn& turn, const Caller& caller, const std::string& node,
@@ -235,11 +244,17 @@ class Driver final : public Service {
                                   const api::QueueRequest& request);
 
   // driver_views.cc
-  Result<api::JobPage> do_jobs(Turn& turn, const Caller& caller, const JobQuery& query);
+  Result<api::JobPage> do_jobs(Turn& turn, const Caller& caller, JobQuery query);
   Result<JobSearch> read_search(const JobQuery& query) const;
   void search_engine(Instant now, const JobSearch& search,
                      std::map<JobId, api::Job>& found) const;
   Status search_history(const JobSearch& search, std::map<JobId, api::Job>& found);
+  [[nodiscard]] static store::HistoryQuery history_query(const JobSearch& search);
+  Result<api::JobPage> newest_page(const Caller& caller, const JobSearch& search);
+  static void add_to_page(const Caller& caller, api::Job job, api::JobPage& page);
+  Status check_filters(const JobQuery& query);
+  [[nodiscard]] Error no_such_queue(const std::string& name) const;
+  void set_true_submit(api::Job& job) const;
   Result<OutputPlace> find_output(Turn& turn, const Caller& caller, const std::string& id,
                                   const LogQuery& query);
   static Result<api::LogChunk> read_chunk(const OutputPlace& place, const LogQuery& query);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "server/driver.h"
@@ -37,6 +38,15 @@ Error admins_only(const std::string& what) {
                      "; ask whoever runs the daemon, or be listed under 'admins' in rota.yaml"};
 }
 
+/// The engine's rule on changes, with what the daemon itself can change at any time.
+Error changed_in_words(Error error, JobState state) {
+  const bool runs = state == JobState::kRunning || state == JobState::kStarting;
+  if (error.code == ErrorCode::kConflict && runs) {
+    error.message = "of a running job only priority, time limit, name and comment can change";
+  }
+  return error;
+}
+
 std::string past_tense(JobVerb verb) {
   switch (verb) {
     case JobVerb::kCancel: return "cancelled";
@@ -45,6 +55,15 @@ std::string past_tense(JobVerb verb) {
     case JobVerb::kRequeue: return "requeued";
   }
   return {};
+}
+
+/// "job 7 (train) is cancelled by ana"; of one that runs: "is to be cancelled", since its end is
+/// told when it comes.
+std::string command_words(const std::string& job, JobVerb verb, JobState before,
+                          const std::string& user) {
+  const bool holds = before != JobState::kPending && !is_final(before);
+  const bool later = holds && (verb == JobVerb::kCancel || verb == JobVerb::kRequeue);
+  return job + (later ? " is to be " : " is ") + past_tense(verb) + " by " + user;
 }
 
 }  // namespace
@@ -62,24 +81,17 @@ Result<Driver::Target> Driver::resolve_past(const JobRef& ref) {
     if (record->has_value()) {
       target.text = (*record)->id;
       target.user = (*record)->user;
-      target.past.push_back({JobId(ref.number), **std::move(record)});
+      target.past.push_back({.job = JobId(ref.number), .record = **std::move(record)});
       return target;
     }
   }
-  // The members of an array follow its number.
-  const Result<std::optional<store::JobRow>> first = store.job(JobId(ref.number + 1));
-  const Result<std::optional<store::JobRow>> itself = store.job(JobId(ref.number));
-  if (!first.ok()) return first.error();
-  if (!itself.ok()) return itself.error();
-  if (first->has_value() && !itself->has_value()) {
-    for (std::uint64_t number = ref.number + 1;; ++number) {
-      Result<std::optional<api::Job>> record = store.history(JobId(number));
-      if (!record.ok()) return record.error();
-      if (!record->has_value() || (*record)->array_id != target.text) break;
-      if (ref.index && (*record)->array_index != *ref.index) continue;
-      target.user = (*record)->user;
-      target.past.push_back({JobId(number), **std::move(record)});
-    }
+  Result<std::vector<store::HistoryRow>> members =
+      store.history({.array = target.text, .limit = std::numeric_limits<std::int64_t>::max()});
+  if (!members.ok()) return members.error();
+  for (store::HistoryRow& row : *members) {
+    if (ref.index && row.record.array_index != *ref.index) continue;
+    target.user = row.record.user;
+    target.past.push_back(std::move(row));
   }
   target.is_group = !ref.index.has_value();
   if (ref.index) target.text += "." + std::to_string(*ref.index);
@@ -183,11 +195,11 @@ Result<api::JobPage> Driver::do_command(Turn& turn, const Caller& caller, const 
     note_job(turn, job,
              {.kind = "job_" + past_tense(*verb),
               .by = caller.user,
-              .message = called(job) + " is " + past_tense(*verb) + " by " + caller.user});
+              .message = command_words(called(job), *verb, status->state, caller.user)});
     Result<api::Job> view = views().job(job, turn.now, engine::Engine::Detail::kBrief);
     if (view.ok()) page.jobs.push_back(*std::move(view));
   }
-  if (page.jobs.empty()) return refused.ok() ? not_found(id) : refused.error();
+  if (page.jobs.empty()) return refused.ok() ? not_found(target->text) : refused.error();
   return page;
 }
 
@@ -203,24 +215,30 @@ Result<api::Job> Driver::do_update(Turn& turn, const Caller& caller, const std::
   if (!writable.ok()) return writable.error();
   const Result<Target> target = resolve_own(caller, id);
   if (!target.ok()) return target.error();
-  Status refused = not_found(id);
+  if (target->jobs.empty()) {
+    return Error{.code = ErrorCode::kConflict, .message = "job " + target->text + " has ended"};
+  }
+  const Status feasible = check_update(turn, *target, update);
+  if (!feasible.ok()) return feasible.error();
+  Status refused = not_found(target->text);
   JobId changed;
+  std::int64_t count = 0;
   for (const JobId job : target->jobs) {
     const Status status = update_one(turn, job, update);
     if (!status.ok()) {
       if (!changed.valid()) refused = status;
-    } else if (!changed.valid()) {
-      changed = job;
+      continue;
     }
-  }
-  if (target->jobs.empty()) {
-    return Error{.code = ErrorCode::kConflict, .message = "job " + target->text + " has ended"};
+    ++count;
+    if (!changed.valid()) changed = job;
   }
   if (!changed.valid()) return refused.error();
-  return views().job(changed, turn.now, engine::Engine::Detail::kHistory);
+  Result<api::Job> view = views().job(changed, turn.now, engine::Engine::Detail::kHistory);
+  if (view.ok() && target->is_group) view->members_changed = count;
+  return view;
 }
 
-Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& update) {
+Result<JobSpec> Driver::updated_spec(JobId job, const api::UpdateRequest& update) const {
   const Result<JobStatus> status = log_->engine().job(job);
   if (!status.ok()) return status.error();
   if (is_final(status->state)) {
@@ -228,17 +246,49 @@ Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& updat
                  .message = "job " + views().job_name(job) + " has ended"};
   }
   JobSpec spec = *status->spec;
-  Status changed = update_spec(update, spec);
-  if (!changed.ok()) return changed;
+  const Status changed = update_spec(update, spec);
+  if (!changed.ok()) return changed.error();
   if (update.queue) {
-    if (!log_->engine().queue(*update.queue).ok()) {
-      return invalid_request("queue",
-                             "there is no queue '" + *update.queue + "'; see: rota queue ls");
-    }
+    const Status queue = check_queue(*update.queue);
+    if (!queue.ok()) return queue.error();
     spec.queue = *update.queue;
   }
-  if (!(spec == *status->spec)) changed = apply(turn, JobUpdated{.job = job, .spec = spec});
-  if (!changed.ok()) return changed;
+  return spec;
+}
+
+/// A size that this cluster can never hold is refused as at submit; members of an array are alike,
+/// so the first that waits stands for all. A job that was to wait all the same may go on to.
+Status Driver::check_update(Turn& turn, const Target& target,
+                            const api::UpdateRequest& update) const {
+  if ((!update.gpus && !update.tasks) || !discovered_) return {};
+  for (const JobId job : target.jobs) {
+    const Result<JobStatus> status = log_->engine().job(job);
+    const JobRecord* record = book_.find(job);
+    if (!status.ok() || status->state != JobState::kPending || record == nullptr) continue;
+    if (record->submission->request.hold_infeasible ||
+        options_.config.policy.infeasible == Infeasible::kHold) {
+      return {};
+    }
+    Result<JobSpec> spec = updated_spec(job, update);
+    if (!spec.ok()) return {};  // said by the change itself
+    spec->hold_infeasible = false;
+    spec->group = GroupId();
+    spec->dependencies.clear();
+    const Result<engine::Preview> preview = log_->engine().preview(turn.now, *spec);
+    if (!preview.ok() || !is_final(preview->verdict.state)) return {};
+    return refusal(views().verdict_of(preview->verdict), spec->shape);
+  }
+  return {};
+}
+
+Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& update) {
+  const Result<JobSpec> spec = updated_spec(job, update);
+  if (!spec.ok()) return spec.error();
+  const Result<JobStatus> status = log_->engine().job(job);
+  if (!(*spec == *status->spec)) {
+    const Status changed = apply(turn, JobUpdated{.job = job, .spec = *spec});
+    if (!changed.ok()) return changed_in_words(changed.error(), status->state);
+  }
   JobRecord* record = book_.find(job);
   if (record != nullptr && update.name) {
     record->row.name = *update.name;
@@ -320,7 +370,12 @@ Result<api::Node> Driver::do_node_command(Turn& turn, const Caller& caller,
                             (near.empty() ? "see: rota nodes"
                                           : "did you mean '" + std::string(near) + "'?")};
   }
-  const Status status = apply(turn, NodeCommanded{node, *verb, reason});
+  // A second drain without a reason keeps the first one's.
+  const Result<NodeStatus> before = log_->engine().node(node);
+  const bool stays_out = before.ok() && before->state != NodeState::kUp &&
+                         (*verb == NodeVerb::kDrain || *verb == NodeVerb::kQuarantine);
+  const std::string why = reason.empty() && stays_out ? before->reason : reason;
+  const Status status = apply(turn, NodeCommanded{node, *verb, why});
   if (!status.ok()) return status.error();
   note_node(turn, node,
             {.kind = "node_" + verb_name,

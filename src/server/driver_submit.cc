@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
+#include "report/words.h"
 #include "server/driver.h"
 
 namespace rota::server {
@@ -18,21 +20,60 @@ Error invalid_submit(std::string field, std::string message) {
 std::string amount_text(const JobSpec& spec) {
   const TaskShape& task = spec.shape.task;
   std::string words = !task.mig.empty()   ? "MIG " + task.mig
-                      : task.slots > 0    ? fmt::format("{} time slices", task.slots)
-                      : task.gpus == kWholeGpu ? "1 GPU"
-                                               : format_gpus(task.gpus) + " GPUs";
+                      : task.slots > 0    ? report::counted(task.slots, "time slice")
+                                          : report::gpu_words(task.gpus);
   if (spec.shape.tasks > 1) words += fmt::format(" for each of {} tasks", spec.shape.tasks);
   return words;
 }
 
-Error refusal(const api::Verdict& verdict) {
-  std::string why;
-  for (const api::Reason& reason : verdict.reasons) {
-    if (why.empty()) why = reason.sentence;
+/// What the cluster's GPUs are: "h100, l4".
+std::string known_models(const engine::Engine& engine) {
+  std::set<std::string> models;
+  for (const std::string& name : engine.node_names()) {
+    const Result<NodeStatus> node = engine.node(name);
+    if (!node.ok()) continue;
+    for (const DeviceSpec& device : node->spec->devices) models.insert(device.model);
   }
-  return {.code = ErrorCode::kRefused,
-          .message = "this cluster can never run it: " + (why.empty() ? verdict.summary : why) +
-                     "; see what there is: rota nodes. To wait all the same: --hold-infeasible"};
+  models.erase("");
+  return join(std::vector<std::string>(models.begin(), models.end()), ", ");
+}
+
+bool any_node_is_mig(const engine::Engine& engine) {
+  const std::vector<std::string> names = engine.node_names();
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const Result<NodeStatus> node = engine.node(name);
+    return node.ok() && node->spec->mig;
+  });
+}
+
+/// A demand that no node could meet whatever its size: it is named before any amount. `where` is
+/// the field that makes it.
+struct MissingKind {
+  std::string words;
+  std::string where;
+};
+MissingKind missing_kind(const engine::Engine& engine, const JobShape& shape) {
+  const std::string known = known_models(engine);
+  const std::vector<std::string> there = [&] {
+    std::vector<std::string> out;
+    for (const std::string_view model : split(known, ',')) {
+      out.emplace_back(model.starts_with(' ') ? model.substr(1) : model);
+    }
+    return out;
+  }();
+  const bool some = std::any_of(shape.models.begin(), shape.models.end(), [&](const auto& model) {
+    return std::find(there.begin(), there.end(), model) != there.end();
+  });
+  if (!shape.models.empty() && !some) {
+    return {"no node has a GPU of model " + join(shape.models, " or ") +
+                (known.empty() ? "; there are none with a model" : "; there are: " + known),
+            "models"};
+  }
+  if (!shape.task.mig.empty() && !any_node_is_mig(engine)) {
+    return {"no GPU here is cut into MIG instances; ask for a part of one instead: --gpus 0.5",
+            "mig"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -42,9 +83,10 @@ void Driver::submit(const Caller& caller, api::SubmitRequest request,
   auto shared = std::make_shared<Reply<api::SubmitReply>>(std::move(done));
   post({.run =
             [this, shared, caller = ranked(caller), request = std::move(request)](Turn& turn) {
+              auto if_waits = std::make_shared<std::vector<std::string>>();
               auto reply = std::make_shared<Result<api::SubmitReply>>(
-                  do_submit(turn, caller, request));
-              turn.answers.push_back([this, shared, reply](const Status& durable) {
+                  do_submit(turn, caller, request, *if_waits));
+              turn.answers.push_back([this, shared, reply, if_waits](const Status& durable) {
                 if (!durable.ok()) return (*shared)(durable.error());
                 // A cycle of the same turn may have started it already.
                 if (reply->ok()) {
@@ -53,6 +95,10 @@ void Driver::submit(const Caller& caller, api::SubmitRequest request,
                   if (target.ok() && !target->jobs.empty()) {
                     const auto status = log_->engine().job(target->jobs.front());
                     if (status.ok()) (*reply)->state = std::string(name_of(status->state));
+                  }
+                  if ((*reply)->state == "pending") {
+                    std::vector<std::string>& all = (*reply)->warnings;
+                    all.insert(all.end(), if_waits->begin(), if_waits->end());
                   }
                 }
                 (*shared)(std::move(*reply));
@@ -74,12 +120,9 @@ Result<std::string> Driver::pick_queue(const Caller& caller,
   const engine::Engine& engine = log_->engine();
   const Config& config = options_.config;
   if (!request.queue.empty()) {
-    if (engine.queue(request.queue).ok()) return request.queue;
-    const std::vector<std::string> known = engine.queue_names();
-    const std::string_view near = nearest_word(request.queue, known);
-    return invalid_submit("queue", "there is no queue '" + request.queue + "'; " +
-                                (near.empty() ? "see: rota queue ls"
-                                              : "did you mean '" + std::string(near) + "'?"));
+    const Status known = check_queue(request.queue);
+    if (!known.ok()) return known.error();
+    return request.queue;
   }
   const UserConfig* user = config.find_user(caller.user);
   if (user != nullptr && !user->queue.empty()) return user->queue;
@@ -87,6 +130,69 @@ Result<std::string> Driver::pick_queue(const Caller& caller,
                    (config.user_queues == UserQueues::kAuto && config.queues.empty());
   if (engine.queue(caller.user).ok() || (own && !caller.user.empty())) return caller.user;
   return std::string("default");
+}
+
+Error Driver::no_such_queue(const std::string& name) const {
+  const std::vector<std::string> known = log_->engine().queue_names();
+  const std::string_view near = nearest_word(name, known);
+  return {.code = ErrorCode::kNotFound,
+          .message = "there is no queue '" + name + "'; " +
+                     (near.empty() ? "see: rota queue ls"
+                                   : "did you mean '" + std::string(near) + "'?"),
+          .where = "queue"};
+}
+
+/// Jobs belong to queues without children.
+Status Driver::check_queue(const std::string& name) const {
+  const engine::Engine& engine = log_->engine();
+  if (!engine.queue(name).ok()) return no_such_queue(name);
+  std::vector<std::string> children;
+  for (const std::string& each : engine.queue_names()) {
+    const Result<QueueStatus> queue = engine.queue(each);
+    if (queue.ok() && queue->spec.parent == name) children.push_back(each);
+  }
+  if (children.empty()) return {};
+  return invalid_submit("queue", "queue " + name + " has children (" + join(children, ", ") +
+                                     "); jobs belong to one of these");
+}
+
+/// Nodes and pools that a job names must be there, or it could never start.
+Status Driver::check_places(const api::SubmitRequest& request) const {
+  if (!discovered_ || request.hold_infeasible) return {};
+  std::set<std::string> nodes;
+  std::set<std::string> pools;
+  for (const std::string& name : log_->engine().node_names()) {
+    const Result<NodeStatus> node = log_->engine().node(name);
+    nodes.insert(name);
+    if (node.ok()) pools.insert(node->spec->pool);
+  }
+  pools.erase("");
+  const auto words = [](const std::set<std::string>& names) {
+    return names.empty() ? std::string("none")
+                         : join(std::vector<std::string>(names.begin(), names.end()), ", ");
+  };
+  for (const auto& [list, field] : {std::pair(&request.on, "on"), {&request.exclude, "exclude"}}) {
+    for (const std::string& name : *list) {
+      if (nodes.contains(name) || pools.contains(name)) continue;
+      return Error{.code = ErrorCode::kNotFound,
+                   .message = "there is no pool or node '" + name + "'; pools: " + words(pools) +
+                              "; nodes: " + words(nodes),
+                   .where = field};
+    }
+  }
+  return {};
+}
+
+Error Driver::refusal(const api::Verdict& verdict, const JobShape& shape) const {
+  const MissingKind missing = missing_kind(log_->engine(), shape);
+  std::string why = missing.words.empty() ? verdict.summary : missing.words;
+  for (const api::Reason& reason : verdict.reasons) {
+    if (why == verdict.summary) why = reason.sentence;
+  }
+  return {.code = ErrorCode::kRefused,
+          .message = "this cluster can never run it: " + why +
+                     "; see what there is: rota nodes. To wait all the same: --hold-infeasible",
+          .where = missing.where};
 }
 
 Status Driver::ensure_queue(Turn& turn, const std::string& queue) {
@@ -129,13 +235,16 @@ Result<Translated> Driver::translate_for(Turn& turn, const Caller& caller,
                   return dependency(caller, kind, id);
                 }});
   if (!job.ok()) return job;
+  const Status places = check_places(request);
+  if (!places.ok()) return places.error();
   const Status exists = ensure_queue(turn, *queue);
   if (!exists.ok()) return exists.error();
   return job;
 }
 
 Result<api::SubmitReply> Driver::do_submit(Turn& turn, const Caller& caller,
-                                           const api::SubmitRequest& request) {
+                                           const api::SubmitRequest& request,
+                                           std::vector<std::string>& warnings_if_it_waits) {
   const Status writable = can_write();
   if (!writable.ok()) return writable.error();
   const std::string& key = request.idempotency_key;
@@ -170,6 +279,7 @@ Result<api::SubmitReply> Driver::do_submit(Turn& turn, const Caller& caller,
     reply.ids.push_back(job_text(id, group, member.spec.group_index));
   }
   reply.warnings = job->warnings;
+  warnings_if_it_waits = job->warnings_if_it_waits;
   if (!key.empty()) options_.store->add_idempotency(caller.user, key, turn.now, reply);
   return reply;
 }
@@ -207,7 +317,7 @@ Status Driver::check_feasible(JobId job) const {
   if (!status.ok() || !is_final(status->state)) return {};
   const Result<Verdict> verdict = log_->engine().explain(job);
   if (!verdict.ok()) return verdict.error();
-  return refusal(views().verdict_of(*verdict));
+  return refusal(views().verdict_of(*verdict), status->spec->shape);
 }
 
 void Driver::remember(Turn& turn, const Caller& caller, const api::SubmitRequest& request,
@@ -247,13 +357,24 @@ Result<api::Preview> Driver::do_preview(Turn& turn, const Caller& caller,
       log_->engine().preview(turn.now, job->members.front().spec);
   if (!preview.ok()) return preview.error();
   const Views view = views();
-  if (is_final(preview->verdict.state)) return refusal(view.verdict_of(preview->verdict));
+  const JobShape& shape = job->members.front().spec.shape;
+  if (is_final(preview->verdict.state)) {
+    return refusal(view.verdict_of(preview->verdict), shape);
+  }
   api::Preview out{.starts_now = preview->starts_now,
                    .estimate = iso_time(preview->estimate),
                    .places = view.places(preview->allocation)};
   for (const JobId victim : preview->victims) out.victims.push_back(view.job_name(victim));
   out.verdict = view.verdict_of(preview->verdict);
+  // The job does not exist: it has no number and no state.
+  out.verdict.id.clear();
+  out.verdict.state.clear();
+  if (out.starts_now) out.verdict.summary = "It would start at once.";
   out.warnings = job->warnings;
+  if (!out.starts_now) {
+    out.warnings.insert(out.warnings.end(), job->warnings_if_it_waits.begin(),
+                        job->warnings_if_it_waits.end());
+  }
   return out;
 }
 

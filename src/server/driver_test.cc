@@ -157,7 +157,8 @@ TEST(Driver, OthersSeeOnlyWhatSharedTablesNeed) {
   EXPECT_EQ(theirs->user, "ana");
   EXPECT_EQ(theirs->places.size(), 1U);
   EXPECT_EQ(rig.command_job(person("bob"), "1", "cancel").error().code, ErrorCode::kDenied);
-  for (const api::Event& event : rig.events(person("bob"))->events) {
+  const auto page = rig.events(person("bob"));
+  for (const api::Event& event : page->events) {
     EXPECT_EQ(event.job, "") << event.message;
     EXPECT_FALSE(has(event.message, "secret"));
   }
@@ -263,7 +264,8 @@ TEST(Driver, ACancelledPendingJobIsInTheHistoryAndTheEvents) {
   EXPECT_EQ(rig.state("2"), "cancelled");
   EXPECT_TRUE(rig.store().history(JobId(2))->has_value());
   bool finished = false;
-  for (const api::Event& event : rig.events(admin())->events) {
+  const auto page = rig.events(admin());
+  for (const api::Event& event : page->events) {
     finished = finished || (event.kind == "job_finished" && event.job == "2");
   }
   EXPECT_TRUE(finished);

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "backend/local/output_paths.h"
+#include "base/text.h"
+#include "report/words.h"
 #include "server/driver.h"
 #include "server/output_file.h"
 
@@ -13,12 +15,29 @@ namespace {
 constexpr std::int64_t kPageMax = 5'000;
 constexpr std::int64_t kLogBytesMax = 1 << 20;
 
-bool matches(const JobQuery& query, const api::Job& job) {
-  if (!query.user.empty() && job.user != query.user) return false;
-  if (!query.queue.empty() && job.queue != query.queue) return false;
-  if (!query.array.empty() && job.array_id != query.array) return false;
+/// What can be told without building the whole view.
+bool may_match(const JobQuery& query, const JobStatus& status) {
+  const JobSpec& spec = *status.spec;
+  if (!query.user.empty() && spec.user != query.user) return false;
+  if (!query.queue.empty() && spec.queue != query.queue) return false;
+  if (!query.array.empty() &&
+      (!spec.group.valid() || std::to_string(spec.group.value()) != query.array)) {
+    return false;
+  }
   return query.states.empty() ||
-         std::find(query.states.begin(), query.states.end(), job.state) != query.states.end();
+         std::find(query.states.begin(), query.states.end(), name_of(status.state)) !=
+             query.states.end();
+}
+
+/// "1767225600000000000:17": where the next page of a listing by end begins.
+std::string end_cursor(const store::HistoryRow& row) {
+  return std::to_string(row.ended.ns()) + ":" + std::to_string(row.job.value());
+}
+
+Error bad_cursor() {
+  return {.code = ErrorCode::kInvalidArgument,
+          .message = "the cursor is not one of ours; start again without it",
+          .where = "cursor"};
 }
 
 Status check_states(const JobQuery& query) {
@@ -50,13 +69,16 @@ Result<Driver::JobSearch> Driver::read_search(const JobQuery& query) const {
   const Status states = check_states(query);
   if (!states.ok()) return states.error();
   if (!query.cursor.empty()) {
-    const Result<JobRef> ref = parse_job_ref(query.cursor);
-    if (!ref.ok() || ref->number == 0 || ref->index) {
-      return Error{.code = ErrorCode::kInvalidArgument,
-                   .message = "the cursor is not one of ours; start again without it",
-                   .where = "cursor"};
-    }
+    const std::size_t colon = query.cursor.find(':');
+    const Result<JobRef> ref =
+        parse_job_ref(colon == std::string::npos ? query.cursor : query.cursor.substr(colon + 1));
+    if (!ref.ok() || ref->number == 0 || ref->index) return bad_cursor();
     search.after = ref->number;
+    if (query.newest_first) {
+      const Result<std::int64_t> ended = parse_int(query.cursor.substr(0, colon));
+      if (!ended.ok() || colon == std::string::npos) return bad_cursor();
+      search.ended_by = Instant(*ended);
+    }
   }
   if (!query.ended_after.empty()) {
     const Result<Instant> time = parse_iso_time(query.ended_after);
@@ -64,51 +86,108 @@ Result<Driver::JobSearch> Driver::read_search(const JobQuery& query) const {
     search.ended_after = *time;
   }
   search.limit = static_cast<std::size_t>(std::clamp<std::int64_t>(query.limit, 1, kPageMax));
-  search.finals = query.all || std::any_of(query.states.begin(), query.states.end(),
-                                           [](const std::string& state) {
-                                             return is_final(*enum_from<JobState>(state));
-                                           });
+  const auto ended = [](const std::string& state) { return is_final(*enum_from<JobState>(state)); };
+  const auto& asked = query.states;
+  search.finals = query.all || std::any_of(asked.begin(), asked.end(), ended);
+  search.live = asked.empty() || !std::all_of(asked.begin(), asked.end(), ended);
+  if (query.newest_first && search.live) {
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .message = "order=newest is for ended jobs: name their states "
+                            "(state=done,failed,cancelled,timeout)",
+                 .where = "order"};
+  }
   return search;
 }
 
-/// Jobs the engine knows; one more than the page holds, to tell whether there is a next one.
+/// A filter that names what never was is a mistake and not an empty list.
+Status Driver::check_filters(const JobQuery& query) {
+  const engine::Engine& engine = log_->engine();
+  if (!query.queue.empty() && !engine.queue(query.queue).ok()) {
+    return no_such_queue(query.queue);
+  }
+  if (query.array.empty()) return {};
+  const Result<JobRef> ref = parse_job_ref(query.array);
+  if (!ref.ok()) return ref.error();
+  if (!engine.group_members(GroupId(ref->number)).empty()) return {};
+  const auto past = options_.store->history({.array = query.array, .limit = 1});
+  if (past.ok() && !past->empty()) return {};
+  return Error{.code = ErrorCode::kNotFound,
+               .message = "there is no array " + query.array + "; see: rota ls --all",
+               .where = "array"};
+}
+
+/// Live jobs; one more than the page holds, to tell whether there is a next one. Ended ones are in
+/// the history from the turn of their end on; before the back-end was asked no cycle has put them
+/// there yet.
 void Driver::search_engine(Instant now, const JobSearch& search,
                            std::map<JobId, api::Job>& found) const {
   const engine::Engine& engine = log_->engine();
-  for (const JobId id : search.finals ? engine.jobs() : engine.live_jobs()) {
+  const bool finals = search.finals && !reconciled_;
+  if (!search.live && !finals) return;
+  for (const JobId id : finals ? engine.jobs() : engine.live_jobs()) {
     if (id.value() <= search.after) continue;
     if (found.size() > search.limit) return;
     const Result<JobStatus> status = engine.job(id);
-    if (!status.ok() || book_.find(id) == nullptr) continue;
-    if (!search.query.user.empty() && status->spec->user != search.query.user) continue;
+    if (!status.ok() || book_.find(id) == nullptr || !may_match(search.query, *status)) continue;
     if (search.ended_after && status->ended && *status->ended <= *search.ended_after) continue;
     Result<api::Job> view = views().job(id, now, engine::Engine::Detail::kBrief);
-    if (view.ok() && matches(search.query, *view)) found.emplace(id, *std::move(view));
+    if (!view.ok()) continue;
+    set_true_submit(*view);
+    found.emplace(id, *std::move(view));
   }
+}
+
+store::HistoryQuery Driver::history_query(const JobSearch& search) {
+  return {.user = search.query.user,
+          .queue = search.query.queue,
+          .array = search.query.array,
+          .states = search.query.states,
+          .ended_after = search.ended_after,
+          .after_job = search.after,
+          .limit = static_cast<std::int64_t>(search.limit) + 1};
 }
 
 Status Driver::search_history(const JobSearch& search, std::map<JobId, api::Job>& found) {
-  store::HistoryQuery past{.user = search.query.user,
-                           .ended_after = search.ended_after,
-                           .after_job = search.after,
-                           .limit = kPageMax};
-  std::size_t taken = 0;
-  while (true) {
-    Result<std::vector<store::HistoryRow>> rows = options_.store->history(past);
-    if (!rows.ok()) return rows.error();
-    for (store::HistoryRow& row : *rows) {
-      past.after_job = row.job.value();
-      if (log_->engine().job(row.job).ok() || !matches(search.query, row.record)) continue;
-      found.emplace(row.job, std::move(row.record));
-      if (++taken > search.limit) return {};
-    }
-    if (rows->size() < static_cast<std::size_t>(past.limit)) return {};
-  }
+  Result<std::vector<store::HistoryRow>> rows = options_.store->history(history_query(search));
+  if (!rows.ok()) return rows.error();
+  for (store::HistoryRow& row : *rows) found.emplace(row.job, std::move(row.record));
+  return {};
 }
 
-Result<api::JobPage> Driver::do_jobs(Turn& turn, const Caller& caller, const JobQuery& query) {
+/// Ended jobs, the latest end first.
+Result<api::JobPage> Driver::newest_page(const Caller& caller, const JobSearch& search) {
+  store::HistoryQuery past = history_query(search);
+  past.order = store::HistoryOrder::kNewestFirst;
+  past.ended_by = search.ended_by;
+  past.before_job = search.after;
+  Result<std::vector<store::HistoryRow>> rows = options_.store->history(past);
+  if (!rows.ok()) return rows.error();
+  api::JobPage page;
+  if (rows->size() > search.limit) {
+    rows->resize(search.limit);
+    page.next_cursor = end_cursor(rows->back());
+  }
+  for (store::HistoryRow& row : *rows) add_to_page(caller, std::move(row.record), page);
+  return page;
+}
+
+void Driver::add_to_page(const Caller& caller, api::Job job, api::JobPage& page) {
+  if (!owns(caller, job.user)) redact(job);
+  job.history.clear();  // in the single resource only
+  page.jobs.push_back(std::move(job));
+}
+
+Result<api::JobPage> Driver::do_jobs(Turn& turn, const Caller& caller, JobQuery query) {
+  if (query.array.starts_with('@')) {
+    const Result<Target> latest = resolve(caller, query.array);
+    if (!latest.ok()) return latest.error();
+    query.array = latest->text;
+  }
   const Result<JobSearch> search = read_search(query);
   if (!search.ok()) return search.error();
+  const Status filters = check_filters(query);
+  if (!filters.ok()) return filters.error();
+  if (query.newest_first) return newest_page(caller, *search);
   std::map<JobId, api::Job> found;
   search_engine(turn.now, *search, found);
   if (search->finals) {
@@ -123,8 +202,7 @@ Result<api::JobPage> Driver::do_jobs(Turn& turn, const Caller& caller, const Job
       break;
     }
     last = id.value();
-    if (!owns(caller, job.user)) redact(job);
-    page.jobs.push_back(std::move(job));
+    add_to_page(caller, std::move(job), page);
   }
   return page;
 }
@@ -135,6 +213,19 @@ void Driver::job(const Caller& caller, std::string id, Reply<api::Job> done) {
   });
 }
 
+/// A finished job that is requeued is submitted anew for the engine; people mean the first time.
+void Driver::set_true_submit(api::Job& job) const {
+  if (job.first_started.empty() || job.first_started >= job.submitted) return;
+  job.submitted = job.first_started;
+  const Result<std::vector<api::Event>> events = options_.store->events_after(0, job.id, "", 1);
+  if (!events.ok() || events->empty() || events->front().kind != "job_submitted") return;
+  const Result<Instant> submitted = parse_iso_time(events->front().time);
+  const Result<Instant> started = parse_iso_time(job.first_started);
+  if (!submitted.ok() || !started.ok() || *submitted > *started) return;
+  job.submitted = events->front().time;
+  if (job.state != "pending") job.wait_seconds = seconds_of(*started - *submitted);
+}
+
 Result<api::Job> Driver::do_job(Turn& turn, const Caller& caller, const std::string& id) {
   Result<Target> target = resolve(caller, id);
   if (!target.ok()) return target.error();
@@ -142,6 +233,7 @@ Result<api::Job> Driver::do_job(Turn& turn, const Caller& caller, const std::str
       target->jobs.empty()
           ? Result<api::Job>(target->past.front().record)
           : views().job(target->jobs.front(), turn.now, engine::Engine::Detail::kHistory);
+  if (job.ok()) set_true_submit(*job);
   if (job.ok() && job->state == "pending" && job->estimate.empty()) {
     job->estimate = iso_time(log_->engine().estimate(target->jobs.front()));
   }
@@ -165,12 +257,7 @@ Result<api::Verdict> Driver::do_why(const Caller& caller, const std::string& id)
     }
     return views().verdict(target->jobs.front());
   }
-  const api::Job& record = target->past.front().record;
-  api::Verdict verdict{.id = record.id, .state = record.state};
-  verdict.end_cause = record.end_cause;
-  verdict.summary = "job " + record.id + " is " + record.state +
-                    (record.end_cause.empty() ? "" : " (" + record.end_cause + ")") + ".";
-  return verdict;
+  return verdict_of_record(target->past.front().record);
 }
 
 void Driver::request(const Caller& caller, std::string id, Reply<api::SubmitRequest> done) {
@@ -217,7 +304,8 @@ Result<Driver::OutputPlace> Driver::find_output(Turn& turn, const Caller& caller
     return missing("job " + job->id + " has ranks 0 to " + std::to_string(job->tasks - 1));
   }
   if (query.attempt > job->attempts) {
-    return missing("job " + job->id + " has had " + std::to_string(job->attempts) + " attempts");
+    return missing("job " + job->id + " has had " +
+                   report::counted(job->attempts, "attempt"));
   }
   const Result<std::optional<store::JobRow>> row = options_.store->job(number);
   if (!row.ok()) return row.error();
@@ -228,10 +316,10 @@ Result<Driver::OutputPlace> Driver::find_output(Turn& turn, const Caller& caller
   if (!submission->has_value()) return missing("the output of job " + job->id + " is not known");
   const JobRecord record{.row = **row,
                          .submission = std::make_shared<store::SubmissionRow>(**submission)};
-  const LaunchSpec launch = launch_of(record, job->array_index);
+  const LaunchSpec launch = shown_launch(record, job->array_index.value_or(0));
   backend::OutputNames names{.job = number};
   if (!job->array_id.empty()) names.group = GroupId(parse_job_ref(job->array_id)->number);
-  names.group_index = job->array_index;
+  names.group_index = job->array_index.value_or(0);
   names.task = query.rank;
   names.tasks = job->tasks;
   for (const api::Place& place : job->places) {
@@ -239,7 +327,7 @@ Result<Driver::OutputPlace> Driver::find_output(Turn& turn, const Caller& caller
   }
   const backend::OutputPaths paths = backend::output_paths(launch, names);
   return OutputPlace{.path = query.error_stream ? paths.err : paths.out,
-                     .uid = launch.uid,
+                     .uid = (*submission)->launch.uid,
                      .state = job->state,
                      .is_final = is_final(*enum_from<JobState>(job->state))};
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/sentence.h"
+#include "report/words.h"
 #include "server/driver.h"
 
 namespace rota::server {
@@ -20,9 +22,25 @@ struct Match : Cases... {
 template <class... Cases>
 Match(Cases...) -> Match<Cases...>;
 
-std::string exit_words(std::int64_t exit_code, std::int64_t signal) {
-  if (signal != 0) return "killed by signal " + std::to_string(signal);
-  return "exit code " + std::to_string(exit_code);
+/// "is done", "failed", "is cancelled", "reached its time limit".
+std::string state_words(JobState state) {
+  if (state == JobState::kFailed) return "failed";
+  if (state == JobState::kTimeout) return "reached its time limit";
+  return "is " + std::string(name_of(state));
+}
+
+/// ": exit code 3 after 5s"; a cause that the state says already is not said twice.
+std::string end_words(const JobChanged& change, const api::Job& record) {
+  std::string words;
+  if (change.state == JobState::kFailed) {
+    const std::string how = report::exit_words(
+        {.exit_code = record.exit_code, .signal = record.signal, .detail = record.detail});
+    words = ": " + (how.empty() ? change.cause : how);
+  } else if (change.state == JobState::kCancelled && change.cause != "cancelled") {
+    words = " (" + change.cause + ")";
+  }
+  if (record.run_seconds) words += " after " + report::short_duration(*record.run_seconds);
+  return words;
 }
 
 }  // namespace
@@ -181,8 +199,9 @@ void Driver::node_fact(Turn& turn, const Event& fact) {
     note_node(turn, node.name,
               {.kind = "node_reported",
                .state = std::string(name_of(node.state)),
-               .message = fmt::format("node {} is there with {} GPUs", node.name,
-                                      node.devices.size())});
+               .message = fmt::format(
+                   "node {} is there with {}", node.name,
+                   report::counted(static_cast<std::int64_t>(node.devices.size()), "GPU"))});
   } else if (const auto* command = std::get_if<NodeCommanded>(&fact)) {
     const std::string verb(name_of(command->verb));
     note_node(turn, command->node,
@@ -275,22 +294,12 @@ void Driver::job_changed(Turn& turn, const JobChanged& change) {
               .message = called(change.job) + " waits again (" + change.cause + ")"});
     return;
   }
-  const Result<api::Job> record =
-      views().job(change.job, turn.now, engine::Engine::Detail::kHistory);
-  std::string words = called(change.job) + " is " + state;
+  Result<api::Job> record = views().job(change.job, turn.now, engine::Engine::Detail::kHistory);
+  std::string words = called(change.job) + " " + state_words(change.state);
   if (record.ok()) {
+    set_true_submit(*record);
     options_.store->put_history(change.job, turn.now, *record);
-    if (change.state == JobState::kFailed) {
-      words += ": " + (record->attempts > 0 ? exit_words(record->exit_code.value_or(0),
-                                                         record->signal.value_or(0))
-                                            : change.cause);
-    } else if (change.state != JobState::kDone) {
-      words += " (" + change.cause + ")";
-    }
-    if (record->run_seconds) {
-      const auto run = Duration::seconds(static_cast<std::int64_t>(*record->run_seconds));
-      words += " after " + format_duration(run);
-    }
+    words += end_words(change, *record);
   }
   note_job(turn, change.job,
            {.kind = "job_finished", .state = state, .cause = change.cause, .message = words});

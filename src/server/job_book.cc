@@ -48,14 +48,36 @@ JobRecord* JobBook::find(JobId job) {
   return found == jobs_.end() ? nullptr : &found->second;
 }
 
-LaunchSpec launch_of(const JobRecord& record, std::int64_t group_index) {
-  LaunchSpec launch = record.submission->launch;
+namespace {
+
+/// A member's own name, and its parameters in place of {NAME} in the command's words.
+void make_own(const JobRecord& record, std::int64_t group_index, LaunchSpec& launch) {
   launch.name = record.row.name;
-  for (const auto& [name, value] : record.row.params) launch.env[name] = value;
-  if (record.row.params.empty()) return launch;
+  if (record.row.params.empty()) return;
   for (auto* list : {&launch.argv, &launch.script_args}) {
     for (std::string& word : *list) word = fill_template(word, record.row.params, group_index);
   }
+}
+
+}  // namespace
+
+LaunchSpec launch_of(const JobRecord& record, std::int64_t group_index) {
+  LaunchSpec launch = record.submission->launch;
+  for (const auto& [name, value] : record.row.params) launch.env[name] = value;
+  make_own(record, group_index, launch);
+  return launch;
+}
+
+LaunchSpec shown_launch(const JobRecord& record, std::int64_t group_index) {
+  const LaunchSpec& whole = record.submission->launch;
+  LaunchSpec launch{.argv = whole.argv,
+                    .script_args = whole.script_args,
+                    .workdir = whole.workdir,
+                    .stdout_path = whole.stdout_path,
+                    .stderr_path = whole.stderr_path,
+                    .user = whole.user,
+                    .comment = whole.comment};
+  make_own(record, group_index, launch);
   return launch;
 }
 

@@ -40,5 +40,7 @@ class JobBook {
 /// The launch of one job: the submission's with the member's own name and, in a sweep, its
 /// parameters as environment variables and in place of {NAME} in the command's words.
 [[nodiscard]] LaunchSpec launch_of(const JobRecord& record, std::int64_t group_index);
+/// What of it is shown to people: names, words and paths, without environment and script.
+[[nodiscard]] LaunchSpec shown_launch(const JobRecord& record, std::int64_t group_index);
 
 }  // namespace rota::server

@@ -39,6 +39,7 @@ struct JobQuery {
   std::string cursor;
   std::int64_t limit = 500;          // 1 to 5,000
   std::string ended_after;           // ISO-8601; with all
+  bool newest_first = false;         // by end, for ended jobs alone; else ascending by number
 };
 
 struct EventQuery {

@@ -54,7 +54,8 @@ Status check_texts(const api::SubmitRequest& request) {
                                        kNameBytesMax));
   }
   for (const std::string* path :
-       {&request.workdir, &request.stdout_path, &request.stderr_path, &request.comment}) {
+       {&request.script_name, &request.workdir, &request.stdout_path, &request.stderr_path,
+        &request.comment}) {
     if (has_nul(*path)) return invalid("workdir", "a path or comment holds a zero byte");
   }
   return {};
@@ -273,8 +274,9 @@ Status set_signals(const api::SubmitRequest& request, LaunchSpec& launch) {
 
 std::string default_name(const api::SubmitRequest& request) {
   if (!request.name.empty()) return request.name;
-  if (request.argv.empty()) return "script";
-  const std::string& command = request.argv.front();
+  if (request.argv.empty() && request.script_name.empty()) return "script";
+  const std::string& command =
+      request.argv.empty() ? request.script_name : request.argv.front();
   return command.substr(command.rfind('/') + 1).substr(0, kNameBytesMax);
 }
 
@@ -362,8 +364,8 @@ Result<const ClassConfig*> class_of(const api::SubmitRequest& request, const Con
 
 void add_warnings(const JobSpec& spec, const Config& config, Translated& out) {
   if (!spec.time_limit && config.policy.backfill != Backfill::kOff) {
-    out.warnings.push_back("no time limit: the job cannot start early in gaps that others leave; "
-                           "say how long it may take with --time");
+    out.warnings_if_it_waits.push_back("no time limit: the job cannot start early in gaps that "
+                                       "others leave; say how long it may take with --time");
   }
 }
 
@@ -440,7 +442,10 @@ std::string fill_template(const std::string& text,
                           const std::map<std::string, std::string>& params, std::int64_t index) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string::npos;
+    // ${name} is the shell's own, and stays.
+    const bool is_shells = at > 0 && text[at - 1] == '$';
+    const bool opens = text[at] == '{' && !is_shells;
+    const std::size_t end = opens ? text.find('}', at) : std::string::npos;
     const std::string key =
         end == std::string::npos ? std::string() : text.substr(at + 1, end - at - 1);
     const auto found = params.find(key);

@@ -42,6 +42,7 @@ struct Translated {
   LaunchSpec launch;
   std::string job_class;
   std::vector<std::string> warnings;
+  std::vector<std::string> warnings_if_it_waits;  // of no concern to a job that starts at once
 };
 
 /// Error: kInvalidArgument with the field in `where`, kRefused (a class's rule), kUnsupported.
@@ -56,7 +57,8 @@ Status update_spec(const api::UpdateRequest& update, JobSpec& spec);
 [[nodiscard]] std::string array_text(const std::vector<std::int64_t>& indices,
                                      const std::optional<std::int64_t>& throttle);
 
-/// Replaces {NAME} and {index} in a template; unknown names stay.
+/// Replaces {NAME} and {index} in a template; unknown names stay, and so does ${NAME}, which is the
+/// shell's.
 [[nodiscard]] std::string fill_template(const std::string& text,
                                         const std::map<std::string, std::string>& params,
                                         std::int64_t index);

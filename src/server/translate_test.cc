@@ -51,7 +51,8 @@ TEST_F(Translate, ABareCommandGetsTheProductsDefaults) {
   EXPECT_EQ(out->launch.uid, 7);
   EXPECT_EQ(out->launch.gid, 8);
   EXPECT_FALSE(out->is_group);
-  EXPECT_EQ(out->warnings.size(), 1U);
+  EXPECT_EQ(out->warnings_if_it_waits.size(), 1U);
+  EXPECT_TRUE(out->warnings.empty());
 }
 
 TEST_F(Translate, AClassFillsWhatIsNotSaid) {

@@ -140,11 +140,11 @@ std::string allocation_text(const Allocation& allocation) {
   });
 }
 
-std::string command_text(const LaunchSpec& launch) {
+std::string command_text(const LaunchSpec& launch, const std::string& script_name) {
   const bool is_script = launch.argv.empty();
   std::string words = joined(is_script ? launch.script_args : launch.argv, " ", quoted);
   if (!is_script) return words;
-  return "script" + (words.empty() ? "" : " " + words);
+  return quoted(script_name.empty() ? "script" : script_name) + (words.empty() ? "" : " " + words);
 }
 
 bool owns(const Caller& caller, const std::string& user) {
@@ -167,6 +167,7 @@ void redact(api::Job& job) {
   shown.tasks = job.tasks;
   shown.tasks_running = job.tasks_running;
   shown.submitted = job.submitted;
+  shown.waiting_since = job.waiting_since;
   shown.started = job.started;
   shown.first_started = job.first_started;
   shown.ended = job.ended;
@@ -206,27 +207,34 @@ std::vector<api::Place> Views::places(const Allocation& allocation) const {
   return out;
 }
 
-api::Attempt Views::attempt(const AttemptStatus& attempt) const {
-  return {.number = attempt.number,
-          .ordered = iso_time(attempt.ordered),
-          .started = iso_time(attempt.started),
-          .ended = iso_time(attempt.ended),
-          .cause = attempt.cause,
-          .by = attempt.by.valid() ? job_name(attempt.by) : std::string(),
-          .exit_code = attempt.exit_code,
-          .signal = attempt.signal,
-          .detail = attempt.detail,
-          .nodes = attempt.nodes};
+api::Attempt Views::attempt(const AttemptStatus& attempt, Instant now) const {
+  api::Attempt out{.number = attempt.number,
+                   .ordered = iso_time(attempt.ordered),
+                   .started = iso_time(attempt.started),
+                   .ended = iso_time(attempt.ended),
+                   .cause = attempt.cause,
+                   .by = attempt.by.valid() ? job_name(attempt.by) : std::string(),
+                   .detail = attempt.detail,
+                   .nodes = attempt.nodes};
+  if (attempt.started) {
+    const Instant end = attempt.ended.value_or(now);
+    out.run_seconds = seconds_of(std::max(end, *attempt.started) - *attempt.started);
+  }
+  if (attempt.ended) {
+    out.exit_code = attempt.exit_code;
+    out.signal = attempt.signal;
+  }
+  return out;
 }
 
 void Views::add_record(const JobStatus& status, api::Job& out) const {
   const JobRecord* record = book_.find(status.id);
   if (record == nullptr) return;
   const JobSpec& spec = *status.spec;
-  const LaunchSpec launch = launch_of(*record, spec.group_index);
+  const LaunchSpec launch = shown_launch(*record, spec.group_index);
   out.name = launch.name;
   out.job_class = record->submission->job_class;
-  out.command = command_text(launch);
+  out.command = command_text(launch, record->submission->request.script_name);
   out.workdir = launch.workdir;
   out.comment = launch.comment;
   const std::string node = status.allocation.tasks.empty() ? std::string()
@@ -249,6 +257,12 @@ void Views::add_times(const JobStatus& status, Instant now, api::Job& out) const
   out.ended = iso_time(status.ended);
   out.contract_ends = iso_time(status.contract_ends);
   out.limit_ends = iso_time(status.limit_ends);
+  if (status.state == JobState::kPending) {
+    const Instant since = waiting_since(status);
+    out.waiting_since = iso_time(since);
+    out.wait_seconds = seconds_of(std::max(now, since) - since);
+    return;
+  }
   const Instant wait_end = status.first_started.value_or(status.ended.value_or(now));
   out.wait_seconds = seconds_of(std::max(wait_end, status.submitted) - status.submitted);
   if (status.started) {
@@ -258,6 +272,22 @@ void Views::add_times(const JobStatus& status, Instant now, api::Job& out) const
       out.run_seconds = seconds_of(std::max(end, *status.started) - *status.started);
     }
   }
+}
+
+/// Of a pending job: its submit, or the end of its latest attempt.
+Instant Views::waiting_since(const JobStatus& status) const {
+  if (status.attempts == 0) return status.submitted;
+  const Result<JobStatus> full = engine_.job(status.id, engine::Engine::Detail::kHistory);
+  if (!full.ok() || full->history.empty()) return status.submitted;
+  return std::max(full->history.back().ended.value_or(status.submitted), status.submitted);
+}
+
+/// More on how the latest attempt ended, where the job ended with it.
+std::string Views::end_detail(const JobStatus& status) const {
+  if (!is_final(status.state) || status.state == JobState::kDone || status.attempts == 0) return {};
+  if (!status.history.empty()) return status.history.back().detail;
+  const Result<JobStatus> full = engine_.job(status.id, engine::Engine::Detail::kHistory);
+  return full.ok() && !full->history.empty() ? full->history.back().detail : std::string();
 }
 
 void Views::add_waiting(const JobStatus& status, api::Job& out) const {
@@ -275,7 +305,7 @@ Result<api::Job> Views::job(JobId job, Instant now, engine::Engine::Detail detai
   const JobSpec& spec = *status.spec;
   api::Job out{.id = job_text(job, spec.group, spec.group_index)};
   if (spec.group.valid()) out.array_id = std::to_string(spec.group.value());
-  out.array_index = spec.group.valid() ? spec.group_index : 0;
+  if (spec.group.valid()) out.array_index = spec.group_index;
   out.user = spec.user;
   out.queue = spec.queue;
   out.state = std::string(name_of(status.state));
@@ -303,6 +333,7 @@ Result<api::Job> Views::job(JobId job, Instant now, engine::Engine::Detail detai
     out.signal = status.signal;
   }
   out.end_cause = status.end_cause;
+  out.detail = end_detail(status);
   out.places = places(status.allocation);
   for (const api::Place& place : out.places) out.nodes.push_back(place.node);
   std::sort(out.nodes.begin(), out.nodes.end());
@@ -310,7 +341,7 @@ Result<api::Job> Views::job(JobId job, Instant now, engine::Engine::Detail detai
   for (const Dependency& dependency : spec.dependencies) {
     out.dependencies.push_back(dependency_text(dependency, *this));
   }
-  for (const AttemptStatus& each : status.history) out.history.push_back(attempt(each));
+  for (const AttemptStatus& each : status.history) out.history.push_back(attempt(each, now));
   add_record(status, out);
   add_times(status, now, out);
   add_waiting(status, out);
@@ -338,31 +369,83 @@ api::Reason Views::reason(const Reason& reason) const {
   return out;
 }
 
-api::Verdict Views::verdict_of(const Verdict& verdict) const {
+api::Verdict Views::verdict_of(const Verdict& verdict, const report::JobFacts& facts) const {
   const report::Wording wording{
       .job = [this](JobId id) { return "job " + job_name(id); },
       .instant = [](Instant time) { return iso_time(time); }};
   api::Verdict out{.id = verdict.job.valid() ? job_name(verdict.job) : std::string(),
                    .state = std::string(name_of(verdict.state))};
-  out.summary = joined(report::explain_sentences(verdict, wording), " ",
-                       [](const std::string& sentence) { return sentence; });
+  out.summary = report::summary_sentence(verdict, facts, wording);
   for (const Reason& each : verdict.reasons) out.reasons.push_back(reason(each));
   out.estimate = iso_time(verdict.estimate);
   out.ahead = verdict.ahead;
   out.would_help = report::help_sentences(verdict, wording);
+  out.started = iso_time(facts.started);
+  out.contract_ends = iso_time(facts.contract_ends);
+  out.protect_all = facts.is_always_protected;
+  out.limit_ends = iso_time(facts.limit_ends);
+  if (facts.time_limit) out.time_limit_seconds = seconds_of(*facts.time_limit);
   out.evicted_by = verdict.evicted_by.valid() ? job_name(verdict.evicted_by) : std::string();
   out.evicted_cause = verdict.evicted_cause;
   out.end_cause = verdict.end_cause;
+  out.exit_code = facts.exit_code;
+  out.signal = facts.signal;
+  out.detail = facts.detail;
   return out;
 }
 
 Result<api::Verdict> Views::verdict(JobId job) const {
   Result<Verdict> found = engine_.explain(job);
   if (!found.ok()) return found.error();
-  if (found->state == JobState::kPending && !found->estimate) {
+  const Result<JobStatus> known = engine_.job(job);
+  if (!known.ok()) return known.error();
+  const JobStatus& status = *known;
+  if (status.state == JobState::kPending && !found->estimate) {
     found->estimate = engine_.estimate(job);
   }
-  return verdict_of(*found);
+  const bool is_over = is_final(status.state);
+  const bool waits = status.state == JobState::kPending;
+  report::JobFacts facts{.is_always_protected = !status.spec->min_runtime.has_value(),
+                         .time_limit = status.spec->time_limit,
+                         .detail = end_detail(status)};
+  if (!waits) facts.started = status.started;
+  if (!waits && !is_over) {
+    facts.where = allocation_text(status.allocation);
+    facts.contract_ends = status.contract_ends;
+    facts.limit_ends = status.limit_ends;
+  }
+  if (is_over && status.attempts > 0) {
+    facts.exit_code = status.exit_code;
+    facts.signal = status.signal;
+  }
+  api::Verdict out = verdict_of(*found, facts);
+  if (!waits && !is_over) out.places = places(status.allocation);
+  return out;
+}
+
+api::Verdict verdict_of_record(const api::Job& job) {
+  report::JobFacts facts{.exit_code = job.exit_code, .signal = job.signal, .detail = job.detail};
+  if (job.time_limit_seconds) {
+    const Result<Duration> limit = duration_of(*job.time_limit_seconds, "time_limit_seconds");
+    if (limit.ok()) facts.time_limit = *limit;
+  }
+  const Verdict verdict{.state = enum_from<JobState>(job.state).value_or(JobState::kDone),
+                        .end_cause = job.end_cause};
+  const report::Wording wording{
+      .job = [](JobId id) { return "job " + std::to_string(id.value()); },
+      .instant = [](Instant time) { return iso_time(time); }};
+  api::Verdict out{.id = job.id, .state = job.state};
+  out.summary = report::summary_sentence(verdict, facts, wording);
+  out.started = job.started;
+  out.protect_all = job.protect_all;
+  out.time_limit_seconds = job.time_limit_seconds;
+  out.evicted_by = job.evicted_by;
+  out.evicted_cause = job.evicted_cause;
+  out.end_cause = job.end_cause;
+  out.exit_code = job.exit_code;
+  out.signal = job.signal;
+  out.detail = job.detail;
+  return out;
 }
 
 Result<api::Node> Views::node(const std::string& name, bool simulated) const {

@@ -8,6 +8,7 @@
 
 #include "api/v1.h"
 #include "engine/engine.h"
+#include "report/sentence.h"
 #include "server/job_book.h"
 #include "server/service.h"
 #include "telemetry/driver.h"
@@ -25,7 +26,8 @@ class Views {
   /// Error: kNotFound.
   [[nodiscard]] Result<api::Job> job(JobId job, Instant now, engine::Engine::Detail detail) const;
   [[nodiscard]] Result<api::Verdict> verdict(JobId job) const;
-  [[nodiscard]] api::Verdict verdict_of(const Verdict& verdict) const;
+  [[nodiscard]] api::Verdict verdict_of(const Verdict& verdict,
+                                        const report::JobFacts& facts = {}) const;
   [[nodiscard]] std::vector<api::Place> places(const Allocation& allocation) const;
   [[nodiscard]] Result<api::Node> node(const std::string& name, bool simulated) const;
   [[nodiscard]] std::vector<api::Node> nodes(bool simulated) const;
@@ -37,7 +39,9 @@ class Views {
   void add_record(const JobStatus& status, api::Job& out) const;
   void add_times(const JobStatus& status, Instant now, api::Job& out) const;
   void add_waiting(const JobStatus& status, api::Job& out) const;
-  [[nodiscard]] api::Attempt attempt(const AttemptStatus& attempt) const;
+  [[nodiscard]] Instant waiting_since(const JobStatus& status) const;
+  [[nodiscard]] std::string end_detail(const JobStatus& status) const;
+  [[nodiscard]] api::Attempt attempt(const AttemptStatus& attempt, Instant now) const;
   [[nodiscard]] api::Reason reason(const Reason& reason) const;
   [[nodiscard]] api::Device device(const NodeStatus& node, const DeviceStatus& status) const;
 
@@ -49,8 +53,12 @@ class Views {
 [[nodiscard]] std::string devices_text(const TaskPlace& place);
 /// "n1:0-3 n2:0-3".
 [[nodiscard]] std::string allocation_text(const Allocation& allocation);
-/// The command line as a shell would need it written; scripts: "script ARGS".
-[[nodiscard]] std::string command_text(const LaunchSpec& launch);
+/// The command line as a shell would need it written; scripts: "job.sh ARGS", or "script ARGS"
+/// where the script came without a name.
+[[nodiscard]] std::string command_text(const LaunchSpec& launch, const std::string& script_name);
+
+/// Why a job ended that only the history knows.
+[[nodiscard]] api::Verdict verdict_of_record(const api::Job& job);
 
 /// May the caller see everything of this user's jobs, and change them?
 [[nodiscard]] bool owns(const Caller& caller, const std::string& user);

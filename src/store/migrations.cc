@@ -6,7 +6,7 @@
 namespace rota::store {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSteps = {
+constexpr std::array<std::string_view, 3> kSteps = {
     // 1: everything the loop needs.
     R"sql(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -67,6 +67,15 @@ CREATE INDEX history_ended ON history(ended_ns);
 CREATE INDEX idempotency_time ON idempotency(time_ns);
 CREATE INDEX jobs_submission ON jobs(submission);
 CREATE INDEX submissions_user ON submissions(user, id);
+)sql",
+    // 3: finished jobs by queue, array and state, without reading all of them.
+    R"sql(
+ALTER TABLE history ADD COLUMN queue TEXT NOT NULL DEFAULT '';
+ALTER TABLE history ADD COLUMN array TEXT NOT NULL DEFAULT '';
+ALTER TABLE history ADD COLUMN state TEXT NOT NULL DEFAULT '';
+UPDATE history SET queue = COALESCE(json_extract(payload, '$.queue'), ''),
+                   array = COALESCE(json_extract(payload, '$.array_id'), ''),
+                   state = COALESCE(json_extract(payload, '$.state'), '');
 )sql",
 };
 

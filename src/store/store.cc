@@ -272,8 +272,10 @@ void Store::add_event(Instant time, api::Event& event) {
 }
 
 void Store::put_history(JobId job, Instant ended, const api::Job& record) {
-  impl_->write("INSERT OR REPLACE INTO history(job, ended_ns, payload, user) VALUES(?,?,?,?)",
-               number_of(job), ended.ns(), api::to_text(record), record.user);
+  impl_->write("INSERT OR REPLACE INTO history(job, ended_ns, payload, user, queue, array, state) "
+               "VALUES(?,?,?,?,?,?,?)",
+               number_of(job), ended.ns(), api::to_text(record), record.user, record.queue,
+               record.array_id, record.state);
 }
 
 void Store::remove_history(JobId job) {
@@ -479,18 +481,30 @@ Result<std::optional<api::Job>> Store::history(JobId job) {
 }
 
 Result<std::vector<HistoryRow>> Store::history(const HistoryQuery& query) {
+  const bool newest = query.order == HistoryOrder::kNewestFirst;
+  std::string states;  // ",done,failed,"
+  for (const std::string& state : query.states) states += (states.empty() ? "," : "") + state + ",";
+  const std::string sql =
+      std::string("SELECT job, ended_ns, payload FROM history WHERE (?1 = '' OR user = ?1) "
+                  "AND (?2 = '' OR queue = ?2) AND (?3 = '' OR array = ?3) "
+                  "AND (?4 = '' OR instr(?4, ',' || state || ',') > 0) AND ended_ns > ?5 ") +
+      (newest ? "AND (ended_ns < ?6 OR (ended_ns = ?6 AND job < ?7)) "
+                "ORDER BY ended_ns DESC, job DESC LIMIT ?8"
+              : "AND (?6 IS NOT NULL) AND job > ?7 ORDER BY job LIMIT ?8");
+  using Limits = std::numeric_limits<std::int64_t>;
   std::vector<HistoryRow> out;
-  const std::int64_t after = query.ended_after ? query.ended_after->ns()
-                                               : std::numeric_limits<std::int64_t>::min();
   const Status status = impl_->read(
-      "SELECT job, payload FROM history WHERE job > ?1 AND (?2 = '' OR user = ?2) "
-      "AND ended_ns > ?3 ORDER BY job LIMIT ?4",
+      sql.c_str(),
       [&](Statement& row) {
-        HistoryRow& found = out.emplace_back(HistoryRow{.job = job_of(row.integer(0))});
-        return impl_->parse("the history of job " + std::to_string(found.job.value()), row.text(1),
+        HistoryRow& found = out.emplace_back(
+            HistoryRow{.job = job_of(row.integer(0)), .ended = Instant(row.integer(1))});
+        return impl_->parse("the history of job " + std::to_string(found.job.value()), row.text(2),
                             found.record);
       },
-      static_cast<std::int64_t>(query.after_job), query.user, after, query.limit);
+      query.user, query.queue, query.array, states,
+      query.ended_after ? query.ended_after->ns() : Limits::min(),
+      query.ended_by ? query.ended_by->ns() : Limits::max(),
+      static_cast<std::int64_t>(newest ? query.before_job : query.after_job), query.limit);
   if (!status.ok()) return status.error();
   return out;
 }

@@ -72,13 +72,23 @@ struct OrderRow {
 
 struct HistoryRow {
   JobId job;
+  Instant ended;
   api::Job record;
 };
 
+enum class HistoryOrder { kByJob, kNewestFirst };  // kNewestFirst: by end, then job, descending
+
+/// Empty texts and lists: all.
 struct HistoryQuery {
-  std::string user;                    // empty: all
+  std::string user;
+  std::string queue;
+  std::string array;
+  std::vector<std::string> states;
   std::optional<Instant> ended_after;
-  std::uint64_t after_job = 0;         // jobs with a higher number only
+  HistoryOrder order = HistoryOrder::kByJob;
+  std::uint64_t after_job = 0;         // kByJob: jobs with a higher number only
+  std::optional<Instant> ended_by;     // kNewestFirst: ended before that, or at that very instant
+  std::uint64_t before_job = 0;        //   with a lower number
   std::int64_t limit = 500;
 };
 
@@ -153,7 +163,6 @@ class Store {
                                                              std::int64_t limit);
   [[nodiscard]] std::int64_t last_event_seq() const;
   [[nodiscard]] Result<std::optional<api::Job>> history(JobId job);
-  /// Ascending by job.
   [[nodiscard]] Result<std::vector<HistoryRow>> history(const HistoryQuery& query);
   [[nodiscard]] Result<std::string> meta(const std::string& key);  // empty: not set
   [[nodiscard]] std::int64_t last_journal_seq() const;

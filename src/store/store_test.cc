@@ -195,6 +195,7 @@ TEST_F(StoreTest, AFileOfTheFirstSchemaIsMigratedWithItsRows) {
   EXPECT_EQ(store->events_after(0, "5", "", 10)->size(), 1U);
   EXPECT_EQ(store->events_after(0, "", "bob", 10)->size(), 1U);
   EXPECT_EQ(store->history({.user = "ana"})->size(), 1U);
+  EXPECT_EQ(store->history({.states = {"done"}})->size(), 1U);
   store->begin();
   EXPECT_EQ(store->take_ids(1), 8U);
   ASSERT_TRUE(store->commit().ok());
@@ -303,6 +304,33 @@ TEST_F(StoreTest, HistoryIsPagedByJobAndCanBeTakenBack) {
   EXPECT_EQ((*page)[0].record.id, "3");
   EXPECT_EQ((*page)[0].job, JobId(3));
   EXPECT_EQ(store->history({.ended_after = Instant(30)})->size(), 1U);
+}
+
+TEST_F(StoreTest, HistoryIsPagedByEndToo) {
+  auto store = open();
+  store->begin();
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    api::Job record{.id = std::to_string(i)};
+    record.state = i == 3 ? "failed" : "done";
+    record.queue = i == 4 ? "speech" : "vision";
+    // Job 1 ended last; 2 and 3 at the same instant.
+    store->put_history(JobId(i), Instant(i == 1 ? 90 : i == 4 ? 10 : 20), record);
+  }
+  ASSERT_TRUE(store->commit().ok());
+  HistoryQuery query{.order = HistoryOrder::kNewestFirst, .limit = 2};
+  const auto first = store->history(query);
+  ASSERT_EQ(first->size(), 2U);
+  EXPECT_EQ((*first)[0].job, JobId(1));
+  EXPECT_EQ((*first)[1].job, JobId(3));
+  query.ended_by = (*first)[1].ended;
+  query.before_job = 3;
+  const auto second = store->history(query);
+  ASSERT_EQ(second->size(), 2U);
+  EXPECT_EQ((*second)[0].job, JobId(2));
+  EXPECT_EQ((*second)[1].job, JobId(4));
+  EXPECT_EQ(store->history({.queue = "vision"})->size(), 3U);
+  EXPECT_EQ(store->history({.states = {"failed", "timeout"}})->size(), 1U);
+  EXPECT_TRUE(store->history({.array = "1"})->empty());
 }
 
 TEST_F(StoreTest, RecentJobsAreFoundByUserAndPrunedWithTheirHistory) {

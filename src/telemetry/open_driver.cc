@@ -28,7 +28,10 @@ Result<std::unique_ptr<DeviceDriver>> open_driver(const DriverOptions& options) 
   if (real.ok()) return real;
   const std::string hint = "try rota serve --simulate 8xh100";
   if (real.error().code == ErrorCode::kNotFound) {
-    return Error{ErrorCode::kNotFound, "no GPUs found: " + hint, real.error().message};
+    // The dynamic loader's words say the same in a way that few people know.
+    const bool missing = real.error().message.find("shared object") != std::string::npos;
+    return Error{ErrorCode::kNotFound, "no GPUs found: " + hint,
+                 missing ? "NVIDIA's driver is not installed here" : real.error().message};
   }
   return Error{real.error().code, real.error().message + "; without GPUs, " + hint,
                real.error().where};

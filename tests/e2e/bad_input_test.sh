@@ -42,7 +42,12 @@ wrong "expected trace" rota serve --simulate 8xh100 --state "$TEST_DIR/s" --log-
 wrong "exclude each other" rota serve --foreground --background
 wrong "flat:512" rota replay "$ROTA_SOURCE_DIR/tests/data/philly-500.csv" --on flat:none
 wrong "did you mean 'easy'" rota replay "$ROTA_SOURCE_DIR/tests/data/philly-500.csv" --backfill esy
-expect 3 rota replay nowhere.csv
+wrong "cannot read 'nowhere.csv'" rota replay nowhere.csv
+wrong "cannot read 'nowhere.csv'" rota submit --param-file nowhere.csv -- true
+wrong "use \`rota submit\`" rota run --array 1-3 -- true
+wrong "is no time in the past" rota history --since tomorrow
+wrong "history is of jobs that have ended" rota history --state running
+wrong "expected table or json" rota sim -o csv x.scenario
 
 # Scripts: file, line and column.
 printf '#!/bin/sh\n#SBATCH --gres=gpu:1\n#SBATCH --tiem=10\ntrue\n' >job.sh

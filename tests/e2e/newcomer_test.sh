@@ -14,6 +14,10 @@ expect 0 rota --version
 says "rota 0."
 expect 2 rota
 complains "usage: rota COMMAND"
+expect 0 rota help queue ls
+says "OWED H"
+expect 2 rota seff 7
+complains 'use `rota show`'
 
 # Without a daemon: what to do is said, and the code tells.
 expect 5 rota ls

@@ -47,7 +47,23 @@ complete_words rota submit --gp | grep -qx -- --gpus || fail "completion of opti
 complete_words rota ls -o js | grep -qx json || fail "completion of values"
 complete_words rota queue se | grep -qx set || fail "completion of inner commands"
 complete_words rota submit --exclus | grep -q . && fail "refused options are offered" || true
+same "$(complete_words rota completion '' | tr '\n' ' ')" "bash zsh fish "
+same "$(complete_words rota ls --state ru)" running
+same "$(complete_words rota submit --same ra)" rack
+same "$(complete_words rota replay --backfill co)" conservative
+same "$(complete_words rota submit --class de)" debug
+# What is there now comes from the daemon; the ids alone stand for an empty word.
+_rota_jobs() { printf '7\n12\n'; }
+_rota_queues() { printf 'vision\nspeech\n'; }
+same "$(complete_words rota why '' | tr '\n' ' ')" "7 12 "
+same "$(complete_words rota submit --queue vi)" vision
+same "$(complete_words rota queue set sp)" speech
+complete_words rota why -- | grep -qx -- --output || fail "options of why"
 expect 0 rota completion zsh
 says "#compdef rota"
+says "'--gpus:GPUs: 2, 0.5 (half of one), h100:2, 8/node; as in sbatch: of the job'"
+[[ $OUT != *" path="* ]] || fail "zsh ties path to PATH"
+if command -v zsh >/dev/null; then zsh -n <<<"$OUT" || fail "the zsh completion is not valid"; fi
 expect 0 rota completion fish
 says "complete -c rota"
+if command -v fish >/dev/null; then fish -n <<<"$OUT" || fail "the fish completion is not valid"; fi

@@ -1,13 +1,12 @@
 // nodes, gpus, drain, undrain, queue ls, queue set, events.
-#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/usage.h"
 #include "cli/views.h"
+#include "report/words.h"
 
 namespace rota::cli {
 namespace {
@@ -33,13 +32,10 @@ Runner declare_list(CLI::App& app, Context& context, Result<std::vector<T>> (htt
   return [common, wide, watch, list, view, &context](const Parsed&) {
     if (*wide) common->output.format_text = "wide";
     return with_client(context, *common, [&](http::Client& client) {
-      int code = kExitOk;
-      do {
-        if (*watch && context.out_is_terminal) context.out << "\033[H\033[2J";
-        code = print_once(context, client, common->output, list, view());
-        if (*watch) std::this_thread::sleep_for(std::chrono::seconds(2));
-      } while (*watch && code == kExitOk && context.out.good());
-      return code;
+      const auto once = [&] {
+        return print_once(context, client, common->output, list, view());
+      };
+      return *watch ? cli::watch(context, once) : once();
     });
   };
 }
@@ -59,9 +55,10 @@ Runner declare_node_verb(CLI::App& app, Context& context, const char* verb) {
           const auto node = client.node_command(name, verb, *reason);
           if (!node) return report_daemon_error(context, client, node.error());
           print_object(context, common->output, *node, node->name, [&] {
-            const std::string jobs = std::to_string(node->running);
             return "node " + node->name + " is " + node->state +
-                   (node->running > 0 ? ", " + jobs + " jobs on it\n" : "\n");
+                   (node->reason.empty() ? "" : " (" + node->reason + ")") +
+                   (node->running > 0 ? ", " + report::counted(node->running, "job") + " on it\n"
+                                      : "\n");
           });
         }
       }
@@ -118,6 +115,19 @@ Result<api::QueueRequest> queue_request(const QueueOptions& options) {
   return request;
 }
 
+/// The queue that takes jobs itself until it gets its first child; empty: none.
+std::string leaf_to_be_parent(http::Client& client, const api::QueueRequest& request) {
+  if (!request.parent || request.parent->empty()) return {};
+  const auto queues = client.queues();
+  if (!queues) return {};
+  bool is_there = false;
+  for (const api::Queue& queue : *queues) {
+    if (queue.parent == *request.parent) return {};
+    is_there = is_there || queue.name == *request.parent;
+  }
+  return is_there ? *request.parent : std::string();
+}
+
 Runner declare_queue_set(CLI::App& app, Context& context) {
   auto options = std::make_shared<QueueOptions>();
   const auto add = [&](const char* name, std::string& field, const char* help, const char* type) {
@@ -136,8 +146,13 @@ Runner declare_queue_set(CLI::App& app, Context& context) {
     const auto request = queue_request(*options);
     if (!request) return report_error(context, request.error());
     return with_client(context, *common, [&](http::Client& client) {
+      const std::string parent = leaf_to_be_parent(client, *request);
       const auto queue = client.queue_set(*request);
       if (!queue) return report_daemon_error(context, client, queue.error());
+      if (!parent.empty()) {
+        print_warnings(context, {"queue " + parent + " takes no jobs itself from now on; they go "
+                                 "to " + queue->name});
+      }
       print_object(context, common->output, *queue, queue->name, [&] {
         return table_of(context, common->output, std::vector<api::Queue>{*queue}, queue_view());
       });
@@ -146,11 +161,13 @@ Runner declare_queue_set(CLI::App& app, Context& context) {
   };
 }
 
+constexpr std::int64_t kLastEvents = 50;
+
 struct EventOptions {
   bool follow = false;
   std::string job;
   std::int64_t after = -1;
-  std::int64_t last = 50;
+  std::int64_t last = -1;  // not given
 };
 
 void print_event(Context& context, Format format, const api::Event& event) {
@@ -177,7 +194,10 @@ int print_events(Context& context, http::Client& client, const Common& common,
   const auto info = client.server_info();
   if (!info) return report_daemon_error(context, client, info.error());
   std::int64_t seen = options.after;
-  if (seen < 0) seen = std::max<std::int64_t>(0, info->last_event_seq - options.last);
+  // Of one job or array all are shown: how far back they lie nobody can know.
+  if (seen < 0 && !options.job.empty() && options.last < 0) seen = 0;
+  const std::int64_t last = options.last < 0 ? kLastEvents : options.last;
+  if (seen < 0) seen = std::max<std::int64_t>(0, info->last_event_seq - last);
   while (true) {
     const auto page =
         client.events({.after_seq = seen, .limit = 1000, .job = options.job});
@@ -218,6 +238,11 @@ Runner declare_queue(CLI::App& app, Context& context) {
   CLI::App* set = app.add_subcommand("set", "make a queue, or change one (administrators)");
   list->set_help_flag();
   set->set_help_flag();
+  list->footer(
+      "QUOTA is guaranteed at every moment, LIMIT a hard cap. FAIR is how many GPUs the queue\n"
+      "may hold by weight and demand, GPUS what it holds. OWED H are the GPU hours it was\n"
+      "entitled to and asked for, GOT H what it got of them. With -o wide: USAGE H is what\n"
+      "fairness counts now, LOST H what evictions and failures lost, EVICTIONS how many.");
   Runner run_list = declare_list<api::Queue>(*list, context, &http::Client::queues, queue_view);
   Runner run_set = declare_queue_set(*set, context);
   return [run_list, run_set, set](const Parsed& parsed) {
@@ -228,11 +253,13 @@ Runner declare_queue(CLI::App& app, Context& context) {
 Runner declare_events(CLI::App& app, Context& context) {
   auto options = std::make_shared<EventOptions>();
   app.add_flag("-f,--follow", options->follow, "go on with what comes")->group("Which");
-  app.add_option("--job", options->job, "only about this job")->type_name("ID")->group("Which");
+  app.add_option("--job", options->job, "only about this job or array (all of its past)")
+      ->type_name("ID")
+      ->group("Which");
   app.add_option("--after", options->after, "only after this sequence number")
       ->type_name("SEQ")
       ->group("Which");
-  app.add_option("--last", options->last, "how many past ones at first (default 50)")
+  app.add_option("--last", options->last, "look back so many events (default 50)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
       ->group("Which");

@@ -11,22 +11,20 @@
 #include "cli/submit_draft.h"
 #include "cli/usage.h"
 #include "cli/views.h"
+#include "report/words.h"
 
 namespace rota::cli {
 namespace {
 
 struct Verb {
-  const char* name;  // on the wire
-  const char* done;  // in the answer: "job 7 is on hold"
-  const char* all_done;  // of several: "128 jobs of array 1 are on hold"
+  const char* name;     // on the wire
+  const char* done;     // "job 7 is cancelled"
+  const char* doing;    // "job 7 is being cancelled": some jobs are not in `settled` yet
+  const char* settled;  // the state that it leads to; empty: it is done at once
 };
 
-/// One line for a job; one for an array: "128 jobs of array 1 are on hold (80 running, 48 held)".
-std::string verb_answer(const Verb& verb, const std::string& id,
-                        const std::vector<api::Job>& jobs) {
-  if (jobs.size() == 1) {
-    return "job " + jobs.front().id + " " + verb.done + " (" + jobs.front().state + ")\n";
-  }
+/// "80 stopping, 48 cancelled", in the order of the first ones.
+std::string state_counts(const std::vector<api::Job>& jobs) {
   std::vector<std::pair<std::string, std::size_t>> counts;
   for (const api::Job& job : jobs) {
     const auto known = std::find_if(counts.begin(), counts.end(),
@@ -41,8 +39,20 @@ std::string verb_answer(const Verb& verb, const std::string& id,
   for (const auto& [state, count] : counts) {
     states += (states.empty() ? "" : ", ") + std::to_string(count) + " " + state;
   }
-  return std::to_string(jobs.size()) + " jobs of array " + id + " " + verb.all_done +
-         (states.empty() ? "" : " (" + states + ")") + "\n";
+  return states;
+}
+
+/// One line for a job; one for an array: "128 jobs of array 1 are on hold (80 running, 48 held)".
+std::string verb_answer(const Verb& verb, const std::vector<api::Job>& jobs) {
+  const std::string_view settled = verb.settled;
+  const bool all_done = settled.empty() || std::all_of(jobs.begin(), jobs.end(), [&](auto& job) {
+    return job.state == settled;
+  });
+  const std::string words = all_done ? verb.done : verb.doing;
+  if (jobs.size() == 1) return "job " + jobs.front().id + " is " + words + "\n";
+  const std::string states = all_done && !settled.empty() ? "" : " (" + state_counts(jobs) + ")";
+  return std::to_string(jobs.size()) + " jobs of array " + jobs.front().array_id + " are " + words +
+         states + "\n";
 }
 
 int command_jobs(Context& context, http::Client& client, const Common& common, const Verb& verb,
@@ -58,10 +68,11 @@ int command_jobs(Context& context, http::Client& client, const Common& common, c
       if (failed == kExitUnreachable) break;
       continue;
     }
-    if (sentences) context.out << verb_answer(verb, id, page->jobs);
+    if (sentences) context.out << verb_answer(verb, page->jobs);
     for (api::Job& job : page->jobs) changed.push_back(std::move(job));
   }
-  if (!sentences) print_list(context, common.output, changed, job_view(context));
+  const bool nothing = changed.empty() && *common.output.format() == Format::kWide;
+  if (!sentences && !nothing) print_list(context, common.output, changed, job_view(context));
   return code;
 }
 
@@ -124,6 +135,12 @@ bool changes_nothing(const UpdateOptions& o) {
          o.tasks.empty() && o.queue.empty() && o.begin.empty() && o.comment.empty();
 }
 
+std::string update_answer(const api::Job& job) {
+  if (!job.members_changed) return "job " + job.id + " is updated\n";
+  return report::counted(*job.members_changed, "job") + " of array " + job.array_id +
+         (*job.members_changed == 1 ? " is updated\n" : " are updated\n");
+}
+
 int update_jobs(Context& context, const Common& common, const UpdateOptions& options) {
   if (changes_nothing(options)) {
     return report_error(context, usage_error("nothing to change; see `rota update --help`"));
@@ -135,7 +152,7 @@ int update_jobs(Context& context, const Common& common, const UpdateOptions& opt
       const auto job = client.update(id, *request);
       if (!job) return report_daemon_error(context, client, job.error());
       print_object(context, common.output, *job, job->id,
-                   [&] { return "job " + job->id + " updated (" + job->state + ")\n"; });
+                   [&] { return update_answer(*job); });
     }
     return kExitOk;
   });
@@ -144,16 +161,16 @@ int update_jobs(Context& context, const Common& common, const UpdateOptions& opt
 }  // namespace
 
 Runner declare_cancel(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"cancel", "is being cancelled", "are being cancelled"});
+  return declare_verb(app, context, {"cancel", "cancelled", "being cancelled", "cancelled"});
 }
 Runner declare_hold(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"hold", "is on hold", "are on hold"});
+  return declare_verb(app, context, {"hold", "on hold", "", ""});
 }
 Runner declare_release(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"release", "is released", "are released"});
+  return declare_verb(app, context, {"release", "released", "", ""});
 }
 Runner declare_requeue(CLI::App& app, Context& context) {
-  return declare_verb(app, context, {"requeue", "is requeued", "are requeued"});
+  return declare_verb(app, context, {"requeue", "requeued", "being requeued", "pending"});
 }
 
 Runner declare_update(CLI::App& app, Context& context) {
@@ -189,7 +206,10 @@ Runner declare_redo(CLI::App& app, Context& context) {
       if (!replies) return report_daemon_error(context, client, replies.error());
       for (const Redone& redone : *replies) {
         print_object(context, common->output, redone.reply, redone.reply.id, [&] {
-          return "submitted job " + redone.reply.id + ", " + redone.old_id + " again\n";
+          const auto count = static_cast<std::int64_t>(redone.reply.ids.size());
+          const std::string what = count > 1 ? "array " : "job ";
+          return "submitted " + what + redone.reply.id + ", " + redone.old_id + " again" +
+                 (count > 1 ? ": " + report::counted(count, "job") : "") + "\n";
         });
       }
       return kExitOk;

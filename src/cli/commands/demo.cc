@@ -20,6 +20,7 @@
 #include "cli/process.h"
 #include "cli/submission.h"
 #include "cli/views.h"
+#include "report/words.h"
 #include "server/config.h"
 #include "telemetry/open_driver.h"
 
@@ -34,6 +35,7 @@ constexpr std::chrono::milliseconds kTick{200};
 struct DemoOptions {
   bool to_the_end = false;
   std::string simulate;
+  std::string port = "0";
 };
 
 Error failed(std::string message) { return {ErrorCode::kConflict, std::move(message)}; }
@@ -51,7 +53,7 @@ class DemoDaemon {
   DemoDaemon(const DemoDaemon&) = delete;
   DemoDaemon& operator=(const DemoDaemon&) = delete;
 
-  Status start(const std::string& simulate, bool default_socket) {
+  Status start(const std::string& simulate, const std::string& port, bool default_socket) {
     std::string pattern = std::filesystem::temp_directory_path() / "rota-demo-XXXXXX";
     if (pattern.size() > 80) pattern = "/tmp/rota-demo-XXXXXX";  // a socket's path must be short
     if (::mkdtemp(pattern.data()) == nullptr) {
@@ -66,7 +68,7 @@ class DemoDaemon {
     at_default_ = default_socket && !taken && taken.error().code == ErrorCode::kUnavailable;
     if (at_default_) socket_ = standard;
     std::vector<std::string> words{own_program(), "serve",    "--state", folder_ + "/state",
-                                   "--socket",    socket_,    "--port",  "0",
+                                   "--socket",    socket_,    "--port",  port,
                                    "--config",    folder_ + "/rota.yaml"};
     if (!simulate.empty()) {
       words.emplace_back("--simulate");
@@ -140,12 +142,12 @@ std::string choose_devices(Context& context, const DemoOptions& options) {
     for (const NodeSpec& node : *nodes) gpus += node.devices.size();
   }
   if (gpus >= 4 && (gpus & (gpus - 1)) == 0) {
-    context.out << "This machine has " << gpus << " GPUs ("
-                << (*driver)->describe() << "): the demo's jobs are placed on them, but do not use "
-                << "them.\n";
+    context.out << "This machine has " << report::counted(static_cast<std::int64_t>(gpus), "GPU")
+                << " (" << (*driver)->describe()
+                << "): the demo's jobs are placed on them, but do not use them.\n";
     return {};
   }
-  context.out << "This machine has " << gpus << (gpus == 1 ? " GPU" : " GPUs")
+  context.out << "This machine has " << report::counted(static_cast<std::int64_t>(gpus), "GPU")
               << "; the story needs 4, 8, 16, .. and uses SIMULATED ones (" << kShape
               << "). Yours: `rota serve`.\n";
   return kShape;
@@ -284,11 +286,14 @@ Runner declare_demo(CLI::App& app, Context& context) {
   app.add_option("--simulate", options->simulate, "made-up GPUs even if there are real ones")
       ->type_name("SHAPE")
       ->group("What");
+  app.add_option("--port", options->port, "loopback port of the HTTP API (default 0: any free one)")
+      ->type_name("N")
+      ->group("What");
   return [options, &context](const Parsed&) {
     DemoDaemon daemon;
     const std::string devices = choose_devices(context, *options);
     context.out.flush();
-    if (auto status = daemon.start(devices, !options->to_the_end); !status) {
+    if (auto status = daemon.start(devices, options->port, !options->to_the_end); !status) {
       return report_error(context, status.error());
     }
     return Demo(context, *options, daemon).run();

@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/process.h"
+#include "report/words.h"
 #include "server/config.h"
 #include "telemetry/open_driver.h"
 
@@ -44,10 +45,19 @@ Check check_program() {
           "install both programs of Rota together"};
 }
 
-Check check_devices() {
+/// In plain words, and without what to do, which has a place of its own.
+std::string without_driver(const Error& error) {
+  if (error.code == ErrorCode::kNotFound) {
+    return "none found: NVIDIA's driver (libnvidia-ml.so.1) is not installed here, or sees none";
+  }
+  return error.message.substr(0, error.message.find("; without GPUs, "));
+}
+
+Check check_devices(bool daemon_has_gpus) {
   const auto driver = telemetry::open_driver({});
   if (!driver) {
-    return {"gpus", "note", driver.error().message, "rota serve --simulate 8xh100"};
+    return {"gpus", "note", without_driver(driver.error()),
+            daemon_has_gpus ? "" : "rota serve --simulate 8xh100"};
   }
   std::size_t count = 0;
   if (const auto nodes = (*driver)->discover()) {
@@ -99,12 +109,12 @@ Check check_cgroups() {
 std::string age_of(const api::Server& info) {
   return info.devices + (info.simulated ? " (SIMULATED)" : "") + ", " +
          number_text(info.gpus_used) + " of " + number_text(info.gpus_total) + " GPUs used, " +
-         std::to_string(info.jobs_running) + " jobs run, " + std::to_string(info.jobs_pending) +
-         " wait";
+         report::counted(info.jobs_running, "job runs", "jobs run") + ", " +
+         report::counted(info.jobs_pending, "waits", "wait");
 }
 
-void check_daemon(http::Client& client, std::vector<Check>& checks) {
-  const auto info = client.server_info();
+void check_daemon(const http::Client& client, const Result<api::Server>& info,
+                  std::vector<Check>& checks) {
   if (!info) {
     const bool away = info.error().code == ErrorCode::kUnavailable;
     checks.push_back({"daemon", "wrong", info.error().message,
@@ -155,9 +165,10 @@ Runner declare_doctor(CLI::App& app, Context& context) {
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, &context](const Parsed&) {
     return with_client(context, *common, [&](http::Client& client) {
-      std::vector<Check> checks{check_program(), check_devices(), check_config(),
-                                check_state_folder(), check_cgroups()};
-      check_daemon(client, checks);
+      const auto info = client.server_info();
+      std::vector<Check> checks{check_program(), check_devices(info && info->gpus_total > 0),
+                                check_config(), check_state_folder(), check_cgroups()};
+      check_daemon(client, info, checks);
       print_list(context, common->output, checks, check_view());
       const bool wrong = std::any_of(checks.begin(), checks.end(), [](const Check& check) {
         return check.state == "wrong";

@@ -1,7 +1,7 @@
 // ls, show, why, history, wait.
-#include <chrono>
+#include <algorithm>
+#include <limits>
 #include <memory>
-#include <thread>
 
 #include "base/text.h"
 #include "cli/commands/declare.h"
@@ -9,12 +9,13 @@
 #include "cli/exit_codes.h"
 #include "cli/job_end.h"
 #include "cli/time_text.h"
+#include "cli/usage.h"
 #include "cli/views.h"
 
 namespace rota::cli {
 namespace {
 
-constexpr std::chrono::seconds kWatchEvery{2};
+constexpr std::int64_t kHistoryRows = 100;
 
 struct ListOptions {
   bool me = false;
@@ -22,6 +23,7 @@ struct ListOptions {
   bool tree = false;
   bool watch = false;
   bool all = false;
+  std::int64_t limit = 0;  // 0: none given
   std::string user;
   std::string queue;
   std::string array;
@@ -67,10 +69,8 @@ Result<server::JobQuery> query_of(const Context& context, const ListOptions& lis
   if (auto status = check_states(query.states); !status) return status.error();
   for (const std::string& state : query.states) query.all = query.all || is_final_state(state);
   if (!list.since.empty()) {
-    const auto span = parse_duration(list.since);
-    const auto point = span ? Result<std::int64_t>(context.now_seconds() - span->whole_seconds())
-                            : parse_point(list.since, context.now_seconds());
-    if (!point) return point.error();
+    const auto point = parse_past(list.since, context.now_seconds());
+    if (!point) return usage_error("--since: " + point.error().message);
     query.ended_after = iso_time(*point);
   }
   return query;
@@ -87,16 +87,6 @@ int print_jobs_once(Context& context, http::Client& client, const OutputOptions&
   }
   context.out.flush();
   return kExitOk;
-}
-
-/// Repeats `once` until it fails. A terminal shows one page that is drawn anew.
-int repeat(Context& context, const std::function<int()>& once) {
-  while (true) {
-    if (context.out_is_terminal) context.out << "\033[H\033[2J";
-    if (const int code = once(); code != kExitOk) return code;
-    if (!context.out.good()) return kExitOk;
-    std::this_thread::sleep_for(kWatchEvery);
-  }
 }
 
 /// The resource of each id, printed as one list in json, yaml and csv.
@@ -121,16 +111,88 @@ int show_jobs(Context& context, http::Client& client, const Common& common,
   return kExitOk;
 }
 
+ListView<api::Verdict> verdict_view() {
+  return {.key = "verdicts",
+          .name = [](const api::Verdict& verdict) { return verdict.id; },
+          .columns = {},
+          .empty = ""};
+}
+
+/// The members of an array by state and reason, in the order of their first ones.
+Result<std::vector<VerdictGroup>> verdict_groups(http::Client& client,
+                                                 const std::vector<api::Job>& members) {
+  std::vector<VerdictGroup> groups;
+  for (const api::Job& job : members) {
+    const std::string reason = is_final_state(job.state) ? ended_text(job) : job.reason;
+    const auto known = std::find_if(groups.begin(), groups.end(), [&](const VerdictGroup& group) {
+      return group.state == job.state && group.reason == reason;
+    });
+    if (known != groups.end()) {
+      known->ids.push_back(job.id);
+      continue;
+    }
+    auto verdict = client.why(job.id);
+    if (!verdict) return verdict.error();
+    groups.push_back({job.state, reason, {job.id}, std::move(*verdict)});
+  }
+  return groups;
+}
+
+/// What `why` has found: text for people, verdicts for programs.
+enum class AnswerForm { kWords, kData };
+struct Answers {
+  AnswerForm form = AnswerForm::kWords;
+  std::string text;
+  std::vector<api::Verdict> verdicts;
+};
+
+/// An array's answer: its jobs in groups, or the verdict of each.
+Status explain_array(Context& context, http::Client& client, const std::string& id,
+                     Answers& answers) {
+  const auto jobs = resolve_jobs(client, id);
+  if (!jobs) return jobs.error();
+  if (answers.form == AnswerForm::kWords) {
+    const auto groups = verdict_groups(client, *jobs);
+    if (!groups) return groups.error();
+    answers.text += verdict_group_text(context, jobs->front().array_id, *jobs, *groups);
+    return {};
+  }
+  for (const api::Job& job : *jobs) {
+    auto verdict = client.why(job.id);
+    if (!verdict) return verdict.error();
+    answers.verdicts.push_back(std::move(*verdict));
+  }
+  return {};
+}
+
 int why_jobs(Context& context, http::Client& client, const Common& common,
              const std::vector<std::string>& ids) {
-  bool first = true;
+  const Format format = *common.output.format();
+  const bool words = format == Format::kTable || format == Format::kWide;
+  Answers answers{.form = words ? AnswerForm::kWords : AnswerForm::kData};
   for (const std::string& id : ids) {
-    const auto verdict = client.why(id);
+    auto verdict = client.why(id);
     if (!verdict) return report_daemon_error(context, client, verdict.error());
-    if (!first) context.out << "\n";
-    first = false;
-    print_object(context, common.output, *verdict, verdict->id,
-                 [&] { return verdict_text(context, *verdict); });
+    if (!answers.text.empty()) answers.text += "\n";
+    // An array's number stands for all members; the daemon answers with one of them.
+    const bool is_array = id.find('.') == std::string::npos &&
+                          verdict->id.find('.') != std::string::npos;
+    if (is_array) {
+      const auto status = explain_array(context, client, id, answers);
+      if (!status) return report_daemon_error(context, client, status.error());
+      continue;
+    }
+    const std::string heading = ids.size() > 1 ? "Job " + verdict->id + ": " : "";
+    if (words) answers.text += verdict_text(context, *verdict, heading);
+    answers.verdicts.push_back(std::move(*verdict));
+  }
+  if (words) {
+    context.out << answers.text;
+  } else if (answers.verdicts.size() == 1) {
+    const api::Verdict& only = answers.verdicts.front();
+    print_object(context, common.output, only, only.id, [] { return ""; });
+  } else {
+    print_list(context, common.output, answers.verdicts, verdict_view());
   }
   return kExitOk;
 }
@@ -141,13 +203,41 @@ int wait_jobs(Context& context, http::Client& client, const Common& common,
   const auto jobs = wait_for_jobs(client, ids, [&](const api::Job& job) {
     if (!table) return;
     context.out << "job " << job.id << " " << job.state;
-    if (const int code = job_exit_code(job); code != 0) context.out << " (" << code << ")";
-    context.out << std::endl;
+    const std::string how = job.state == "done" ? "" : ended_in_full(job);
+    context.out << (how.empty() ? "" : ": " + how) << std::endl;
   });
   if (!jobs) return report_daemon_error(context, client, jobs.error());
   if (!table) print_list(context, common.output, *jobs, history_view(context));
   for (const api::Job& job : *jobs) {
     if (const int code = job_exit_code(job); code != kExitOk) return code;
+  }
+  return kExitOk;
+}
+
+/// The latest ends unless all are asked for, or the question is narrow by itself; newest last.
+int print_history(Context& context, http::Client& client, const Common& common,
+                  const ListOptions& list, server::JobQuery query) {
+  const bool bounded = !list.all && (list.limit > 0 || (list.since.empty() && list.array.empty()));
+  const std::size_t most = !bounded          ? std::numeric_limits<std::size_t>::max()
+                           : list.limit == 0 ? kHistoryRows
+                                             : static_cast<std::size_t>(list.limit);
+  query.newest_first = true;
+  std::vector<api::Job> jobs;
+  bool more = true;
+  while (more && jobs.size() < most) {
+    query.limit = static_cast<std::int64_t>(std::min<std::size_t>(most - jobs.size(), 1000));
+    auto page = client.jobs(query);
+    if (!page) return report_daemon_error(context, client, page.error());
+    for (api::Job& job : page->jobs) jobs.push_back(std::move(job));
+    more = !page->next_cursor.empty();
+    query.cursor = page->next_cursor;
+  }
+  std::reverse(jobs.begin(), jobs.end());
+  print_list(context, common.output, jobs, history_view(context));
+  context.out.flush();
+  if (more) {
+    context.err << "The latest " << jobs.size() << " are shown; more: --limit N, --since WHEN, "
+                << "--all\n";
   }
   return kExitOk;
 }
@@ -183,7 +273,7 @@ Runner declare_ls(CLI::App& app, Context& context) {
       const auto once = [&] {
         return print_jobs_once(context, client, common->output, *list, *query);
       };
-      return list->watch ? repeat(context, once) : once();
+      return list->watch ? watch(context, once) : once();
     });
   };
 }
@@ -191,9 +281,14 @@ Runner declare_ls(CLI::App& app, Context& context) {
 Runner declare_history(CLI::App& app, Context& context) {
   auto list = std::make_shared<ListOptions>();
   add_filters(app, *list);
-  app.add_option("--since", list->since, "ended in the last 2d, or after 2026-01-31T09:00")
+  app.add_option("--since", list->since, "ended since then: 2d, yesterday, 2026-01-31T09:00")
       ->type_name("WHEN")
       ->group("Which jobs");
+  app.add_option("--limit", list->limit, "the latest N (default 100; none with --since, --array)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}).description(""))
+      ->group("Which jobs");
+  app.add_flag("--all", list->all, "all that are kept")->group("Which jobs");
   app.add_flag("-w,--wide", list->wide, "the same as -o wide")->group("Output");
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, list, &context](const Parsed&) {
@@ -201,11 +296,13 @@ Runner declare_history(CLI::App& app, Context& context) {
     if (list->states.empty()) list->states = "done,failed,cancelled,timeout";
     const auto query = query_of(context, *list);
     if (!query) return report_error(context, query.error());
+    const auto& states = query->states;
+    if (!std::all_of(states.begin(), states.end(), is_final_state)) {
+      return report_error(context, usage_error("history is of jobs that have ended (done, failed, "
+                                               "cancelled, timeout); for others: rota ls"));
+    }
     return with_client(context, *common, [&](http::Client& client) {
-      const auto jobs = client.all_jobs(*query);
-      if (!jobs) return report_daemon_error(context, client, jobs.error());
-      print_list(context, common->output, *jobs, history_view(context));
-      return kExitOk;
+      return print_history(context, client, *common, *list, *query);
     });
   };
 }

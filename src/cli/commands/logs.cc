@@ -4,6 +4,7 @@
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
+#include "cli/views.h"
 
 namespace rota::cli {
 namespace {
@@ -44,7 +45,38 @@ Result<std::int64_t> print_tail(Context& context, http::Client& client, const Lo
   return chunk->offset + static_cast<std::int64_t>(chunk->data.size());
 }
 
-int print_log(Context& context, http::Client& client, const LogOptions& options) {
+/// Of an array one member's output is shown: which, and how to see another.
+void name_member(Context& context, const api::Job& job, const std::string& asked) {
+  if (job.array_id.empty() || asked.find('.') != std::string::npos) return;
+  context.err << "rota: this is job " << job.id << " of array " << job.array_id
+              << "; of another member: rota logs " << job.array_id << ".INDEX" << std::endl;
+}
+
+/// Why there is no output.
+void explain_silence(Context& context, const api::Job& job) {
+  if (is_final_state(job.state)) {
+    const std::string how = ended_in_full(job);
+    context.err << "rota: job " << job.id << " wrote nothing: "
+                << (job.attempts == 0 ? "it never started, " : "") << job.state
+                << (how.empty() ? "" : ", " + how) << "\n";
+  } else if (job.state == "pending" && job.attempts == 0) {
+    context.err << "rota: job " << job.id << " has not started yet; see `rota why " << job.id
+                << "`\n";
+  } else {
+    context.err << "rota: job " << job.id << " has written nothing so far (" << job.state << ")\n";
+  }
+}
+
+int print_log(Context& context, http::Client& client, LogOptions options) {
+  const auto job = client.job(options.id);
+  if (!job) return report_daemon_error(context, client, job.error());
+  name_member(context, *job, options.id);
+  options.id = job->id;
+  if (job->attempts == 0 && (is_final_state(job->state) || !options.follow)) {
+    explain_silence(context, *job);
+    return kExitOk;
+  }
+  if (options.follow && job->attempts == 0) explain_silence(context, *job);
   http::FollowLog follow;
   follow.from.rank = options.rank;
   follow.from.error_stream = options.error_stream;
@@ -62,8 +94,9 @@ int print_log(Context& context, http::Client& client, const LogOptions& options)
     return context.out.good() ? http::Follow::kGoOn : http::Follow::kStop;
   });
   if (!last) return report_daemon_error(context, client, last.error());
-  if (last->size == 0 && !options.follow && context.err_is_terminal) {
-    context.err << "rota: no output so far (the job is " << last->state << ")\n";
+  if (last->size == 0 && !options.error_stream) {
+    const auto now = options.follow ? client.job(options.id) : job;
+    if (now) explain_silence(context, *now);
   }
   return kExitOk;
 }

@@ -11,7 +11,7 @@ namespace rota::cli {
 
 Runner declare_completion(CLI::App& app, Context& context) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
+  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("bash|zsh|fish");
   const CLI::App* self = &app;
   return [shell, self, &context](const Parsed&) {
     const CLI::App& root = *self->get_parent();
@@ -31,7 +31,7 @@ Runner declare_completion(CLI::App& app, Context& context) {
 }
 
 Runner declare_version(CLI::App& app, Context& context) {
-  auto common = add_common(app, OutputFlags::kFormats);
+  auto common = add_common(app, OutputFlags::kFormats, "table|json|yaml");
   return [common, &context](const Parsed&) {
     return with_client(context, *common, [&](http::Client& client) {
       const auto info = client.server_info();

@@ -37,9 +37,8 @@ struct ReplayRun {
 Result<std::vector<NodeSpec>> nodes_of_file(const std::string& file) {
   std::ifstream input(file, std::ios::binary);
   if (!input) {
-    return Error{ErrorCode::kNotFound, "--on '" + file + "': expected flat:512 (one pool), 64x8 "
-                                       "(64 nodes of 8), or a file with `node` lines; there is no "
-                                       "such file"};
+    return usage_error("--on '" + file + "': expected flat:512 (one pool), 64x8 (64 nodes of 8), "
+                       "or a file with `node` lines; there is no such file");
   }
   const std::string text{std::istreambuf_iterator<char>(input), {}};
   const auto scenario = sim::scenario_from(text, file);
@@ -82,7 +81,7 @@ Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
     return usage_error("--time-unit '" + options.time_unit + "': expected s or ms");
   }
   std::ifstream input(options.file, std::ios::binary);
-  if (!input) return Error{ErrorCode::kNotFound, "cannot read '" + options.file + "'"};
+  if (!input) return usage_error("cannot read '" + options.file + "'");
   const auto unit = options.time_unit == "ms" ? history::TimeUnit::kMilliseconds
                                               : history::TimeUnit::kSeconds;
   auto read = history::read_job_csv(input, options.file, unit);
@@ -194,10 +193,6 @@ std::string notes(const std::vector<ReplayRun>& runs) {
 int replay_file(Context& context, const ReplayOptions& options) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
-  if (*format == Format::kName || *format == Format::kCsv) {
-    return report_error(context, usage_error("replay prints table, json or yaml, not " +
-                                     options.output.format_text));
-  }
   const auto orders = enum_list<Order>("--order", options.orders);
   if (!orders) return report_error(context, orders.error());
   const auto backfills = enum_list<Backfill>("--backfill", options.backfills);
@@ -214,7 +209,7 @@ int replay_file(Context& context, const ReplayOptions& options) {
       runs.push_back(std::move(*run));
     }
   }
-  if (*format == Format::kTable || *format == Format::kWide) {
+  if (*format == Format::kTable) {
     context.out << runs_table(context, options.output, runs) << notes(runs);
     return kExitOk;
   }
@@ -232,21 +227,22 @@ int replay_file(Context& context, const ReplayOptions& options) {
 
 Runner declare_replay(CLI::App& app, Context& context) {
   auto options = std::make_shared<ReplayOptions>();
-  app.add_option("--on", options->on, "flat:512 (one pool), 64x8 (nodes of 8), or a cluster file")
+  app.add_option("--on", options->on,
+                 "flat:512 (one pool; default), 64x8 (nodes of 8), or a cluster file")
       ->type_name("CLUSTER")
       ->group("What");
   app.add_option("--order", options->orders,
-                 "fifo, priority, fair, shortest (knows true run times: a bound)")
+                 "fifo (default), priority, fair, shortest (knows true run times: a bound)")
       ->type_name("ORDER,..")
       ->group("What");
-  app.add_option("--backfill", options->backfills, "off, easy, conservative, greedy")
+  app.add_option("--backfill", options->backfills, "off, easy (default), conservative, greedy")
       ->type_name("KIND,..")
       ->group("What");
-  app.add_option("--time-unit", options->time_unit, "of plain numbers of time: s or ms")
+  app.add_option("--time-unit", options->time_unit, "of plain numbers of time: s (default) or ms")
       ->type_name("s|ms")
       ->group("What");
   app.add_option("FILE", options->file, "CSV file")->required()->type_name("");
-  add_output_options(app, options->output);
+  add_output_options(app, options->output, "table|json|yaml");
   return [options, &context](const Parsed&) { return replay_file(context, *options); };
 }
 

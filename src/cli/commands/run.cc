@@ -15,6 +15,7 @@
 #include "cli/signals.h"
 #include "cli/submission.h"
 #include "cli/submit_options.h"
+#include "cli/time_text.h"
 #include "cli/views.h"
 
 namespace rota::cli {
@@ -46,8 +47,6 @@ class SignalForwarder {
   SignalForwarder(const SignalForwarder&) = delete;
   SignalForwarder& operator=(const SignalForwarder&) = delete;
 
-  [[nodiscard]] int last_signal() const { return last_; }
-
  private:
   void run() {
     const sigset_t set = forwarded_signals();
@@ -59,7 +58,6 @@ class SignalForwarder {
   }
 
   void forward(int number) {
-    last_ = number;
     http::Client client(endpoint_);
     if (++count_ == 1) {
       context_.err << "rota: asking job " << job_ << " to end (again to kill it)" << std::endl;
@@ -83,7 +81,6 @@ class SignalForwarder {
   http::Endpoint endpoint_;
   std::string job_;
   std::atomic<bool> ended_{false};
-  std::atomic<int> last_{0};
   int count_ = 0;
   std::thread thread_;
 };
@@ -120,24 +117,22 @@ int follow_job(Context& context, http::Client& client, const http::Endpoint& end
       copy_stream(own, job.id, true, context.err);
     });
   }
-  int last_signal = 0;
   Result<std::vector<api::Job>> ended = std::vector<api::Job>{};
   {
     SignalForwarder forwarder(context, endpoint, job.id);
     copy_stream(client, job.id, false, context.out);
     if (errors.joinable()) errors.join();
     ended = wait_for_jobs(client, {job.id}, [](const api::Job&) {});
-    last_signal = forwarder.last_signal();
   }
   if (!ended) return report_daemon_error(context, client, ended.error());
   const api::Job& last = ended->front();
-  const int code = job_exit_code(last);
-  if (last_signal > 0 && last.state == "cancelled") return 128 + last_signal;
-  if (last.state != "done" && last.end_cause != "exited" && !last.end_cause.empty()) {
-    context.err << "rota: job " << last.id << " " << last.state << ": " << last.end_cause
-                << "; see `rota why " << last.id << "`\n";
+  // A command that ended by itself has said what there is to say.
+  if (last.state != "done" && (last.end_cause != "exited" || !last.detail.empty())) {
+    const std::string how = ended_in_full(last);
+    context.err << "rota: job " << last.id << " " << last.state << (how.empty() ? "" : ": " + how)
+                << "\n";
   }
-  return code;
+  return job_exit_code(last);
 }
 
 /// Output of `run` belongs on the terminal, not into files of the working directory: it is kept for
@@ -164,6 +159,29 @@ void choose_output_files(const Context& context, api::SubmitRequest& request) {
   request.stderr_path = folder / ("job-%j-" + request.idempotency_key.substr(0, 8) + ".err");
 }
 
+/// That it waits, why, and until when: said once and at once, since nothing else tells a shell that
+/// stands still from one that hangs.
+void say_that_it_waits(Context& context, http::Client& client, const std::string& job) {
+  const auto verdict = client.why(job);
+  context.err << "rota: job " << job << " waits for its turn";
+  if (verdict && verdict->state == "pending") {
+    context.err << ". " << verdict->summary << " Expected start: "
+                << (verdict->estimate.empty()
+                        ? "unknown"
+                        : iso_and_relative(verdict->estimate, context.now_seconds()))
+                << ". ";
+  } else {
+    context.err << "; ";
+  }
+  context.err << "`rota why " << job << "` says more, Ctrl-C cancels it." << std::endl;
+}
+
+void say_where_ranks_write(Context& context, const api::Job& job) {
+  if (job.tasks <= 1) return;
+  context.err << "rota: this is the output of rank 0; of the others: rota logs --rank 1 "
+              << job.id << std::endl;
+}
+
 int run(Context& context, Common& common, const Parsed& parsed) {
   auto draft = make_draft(parsed, kOnRun, context);
   if (!draft) return report_error(context, draft.error());
@@ -179,23 +197,23 @@ int run(Context& context, Common& common, const Parsed& parsed) {
   return with_client(context, common, [&](http::Client& client) {
     if (draft->dry_run) {
       const auto preview = client.preview(draft->request);
-      if (!preview) return report_daemon_error(context, client, preview.error());
-      context.out << (preview->starts_now ? "would start now\n" : "would wait\n")
-                  << verdict_text(context, preview->verdict);
+      if (!preview) {
+        return report_daemon_error(context, client, with_place(preview.error(), *draft));
+      }
+      context.out << verdict_text(context, preview->verdict,
+                                  preview->starts_now ? "" : "would wait: ");
       return kExitOk;
     }
     draft->request.idempotency_key = make_idempotency_key();
     choose_output_files(context, draft->request);
     const auto reply = client.submit(draft->request);
-    if (!reply) return report_daemon_error(context, client, reply.error());
-    // A pipe behind `run` gets the job's own words and nothing else.
-    if (context.err_is_terminal) print_warnings(context, reply->warnings);
+    if (!reply) return report_daemon_error(context, client, with_place(reply.error(), *draft));
+    // A pipe behind the output gets the job's own words and nothing else.
+    print_warnings(context, reply->warnings);
     const auto job = client.job(reply->id);
     if (!job) return report_daemon_error(context, client, job.error());
-    if (context.err_is_terminal && job->state == "pending") {
-      context.err << "rota: job " << job->id << " waits for its turn; see `rota why " << job->id
-                  << "`" << std::endl;
-    }
+    if (job->state == "pending") say_that_it_waits(context, client, job->id);
+    say_where_ranks_write(context, *job);
     return follow_job(context, client, endpoint_of(context, common), *job);
   });
 }

@@ -12,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/process.h"
 #include "cli/serve.h"
+#include "report/words.h"
 #include "server/config.h"
 
 namespace rota::cli {
@@ -106,13 +107,12 @@ int stop_daemon(Context& context, const Common& common) {
     return report_error(context, {ErrorCode::kConflict, "the daemon (pid " + std::to_string(*pid) +
                                                             ") has not ended yet; see its log"});
   }
-  context.out << "the daemon has ended.";
+  context.out << "the daemon (pid " << *pid << ") has ended";
   if (info && info->jobs_running > 0) {
-    context.out << " " << info->jobs_running
-                << (info->jobs_running == 1 ? " job goes" : " jobs go") << " on; `rota serve"
-                << "` finds them again";
+    context.out << "; " << report::counted(info->jobs_running, "job goes", "jobs go")
+                << " on, and `rota serve` finds "
+                << (info->jobs_running == 1 ? "it" : "them") << " again";
     if (!info->state_directory.empty()) context.out << " (state " << info->state_directory << ")";
-    context.out << ".";
   }
   context.out << "\n";
   return kExitOk;

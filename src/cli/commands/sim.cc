@@ -6,6 +6,7 @@
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "report/words.h"
 #include "sim/run.h"
 
 namespace rota::cli {
@@ -49,10 +50,6 @@ sim::ScenarioReport run_file(const std::string& file, const sim::RunOptions& opt
   return sim::run_scenario(parsed.scenario, options);
 }
 
-std::string plural(std::int64_t count, std::string_view word) {
-  return std::to_string(count) + " " + std::string(word) + (count == 1 ? "" : "s");
-}
-
 void print_report(Context& context, const sim::ScenarioReport& report, const SimOptions& options) {
   for (const std::string& line : report.trace) context.out << line << "\n";
   if (report.passed) {
@@ -76,11 +73,6 @@ void print_json(Context& context, const SimSummary& summary) {
 int run_files(Context& context, const SimOptions& options) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
-  if (*format != Format::kTable && *format != Format::kWide && *format != Format::kJson) {
-    return report_error(context, {ErrorCode::kInvalidArgument,
-                                  "sim prints table or json (-o json), not " +
-                                      options.output.format_text});
-  }
   SimSummary summary;
   const sim::RunOptions run{.trace = options.trace,
                             .check_invariants = !options.quick,
@@ -97,7 +89,7 @@ int run_files(Context& context, const SimOptions& options) {
   if (*format == Format::kJson) {
     print_json(context, summary);
   } else {
-    context.out << plural(summary.passed, "scenario") << " passed, " << summary.failed
+    context.out << report::counted(summary.passed, "scenario") << " passed, " << summary.failed
                 << " failed\n";
   }
   if (summary.malformed > 0) return kExitUsage;
@@ -112,7 +104,7 @@ Runner declare_sim(CLI::App& app, Context& context) {
   app.add_flag("--quiet", options->quiet, "name failed scenarios only")->group("What");
   app.add_flag("--quick", options->quick, "run once, without checking invariants")->group("What");
   app.add_option("FILE", options->files, "scenario files")->required()->type_name("");
-  add_output_options(app, options->output);
+  add_output_options(app, options->output, "table|json");
   return [options, &context](const Parsed&) { return run_files(context, *options); };
 }
 

@@ -7,8 +7,8 @@
 #include "cli/job_end.h"
 #include "cli/submission.h"
 #include "cli/submit_options.h"
-#include "cli/time_text.h"
 #include "cli/views.h"
+#include "report/words.h"
 
 namespace rota::cli {
 namespace {
@@ -19,10 +19,10 @@ std::string asked_text(const api::SubmitRequest& request) {
   if (!request.mig.empty()) {
     size = "MIG " + request.mig;
   } else if (request.slots > 0) {
-    size = std::to_string(request.slots) + " slots";
+    size = report::counted(request.slots, "slot");
   } else {
     const double gpus = request.gpus.value_or(1);
-    size = number_text(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+    size = number_text(gpus) + (gpus > 0 && gpus <= 1 ? " GPU" : " GPUs");
   }
   if (request.tasks > 1) size = std::to_string(request.tasks) + " tasks x " + size;
   return size;
@@ -30,7 +30,8 @@ std::string asked_text(const api::SubmitRequest& request) {
 
 std::string job_count_text(const api::SubmitReply& reply) {
   if (reply.ids.size() <= 1) return "job " + reply.id;
-  return "array " + reply.id + ": " + std::to_string(reply.ids.size()) + " jobs";
+  return "array " + reply.id + ": " +
+         report::counted(static_cast<std::int64_t>(reply.ids.size()), "job");
 }
 
 void print_reply(Context& context, const Draft& draft, const OutputOptions& output,
@@ -54,11 +55,8 @@ std::string preview_text(const Context& context, const Draft& draft, const api::
     text = "would start now on " + places_text(preview.places) + " (" + asked_text(draft.request) +
            ")\n";
   } else {
-    text = "would wait (" + asked_text(draft.request) + ")";
-    text += preview.estimate.empty()
-                ? ", start unknown\n"
-                : ", start " + iso_and_relative(preview.estimate, context.now_seconds()) + "\n";
-    text += verdict_text(context, preview.verdict);
+    text = verdict_text(context, preview.verdict,
+                        "would wait (" + asked_text(draft.request) + "): ");
   }
   if (!preview.victims.empty()) {
     text += "would preempt " + join(preview.victims, ", ") + "\n";
@@ -71,7 +69,7 @@ std::string preview_text(const Context& context, const Draft& draft, const api::
 int dry_run(Context& context, http::Client& client, const Draft& draft,
             const OutputOptions& output) {
   const auto preview = client.preview(draft.request);
-  if (!preview) return report_daemon_error(context, client, preview.error());
+  if (!preview) return report_daemon_error(context, client, with_place(preview.error(), draft));
   print_warnings(context, preview->warnings);
   print_object(context, output, *preview, preview->starts_now ? "now" : preview->estimate,
                [&] { return preview_text(context, draft, *preview); });
@@ -98,7 +96,7 @@ int submit(Context& context, Common& common, const Parsed& parsed) {
     if (draft->dry_run) return dry_run(context, client, *draft, common.output);
     draft->request.idempotency_key = make_idempotency_key();
     const auto reply = client.submit(draft->request);
-    if (!reply) return report_daemon_error(context, client, reply.error());
+    if (!reply) return report_daemon_error(context, client, with_place(reply.error(), *draft));
     print_warnings(context, reply->warnings);
     print_reply(context, *draft, common.output, *reply);
     context.out.flush();

@@ -59,6 +59,7 @@ api::SubmitRequest request_of(const StoryOptions& options, const Sketch& sketch)
   request.name = sketch.name;
   request.queue = sketch.queue;
   request.script = sketch.script;
+  request.script_name = std::string(sketch.name) + ".sh";
   if (!sketch.argument.empty()) request.script_args = {sketch.argument};
   request.gpus = options.gpus * sketch.eighths / 8;
   request.tasks = sketch.tasks;
