@@ -97,8 +97,7 @@ void Core::move_to(Instant now) {
   state.now = now;
 }
 
-Status Core::on(const PolicySet& e) {
-  const Policy& p = e.policy;
+Status check_policy(const Policy& p) {
   if (p.fairness != FairnessKind::kInstant && p.fairness_span.ns() <= 0) {
     return invalid("fairness needs a span greater than zero, as in window:7d");
   }
@@ -119,6 +118,12 @@ Status Core::on(const PolicySet& e) {
       p.min_runtime_max > kLongest || p.fairness_span > kLongest) {
     return invalid("a number of the policy is out of range: times may be up to 36500d");
   }
+  return {};
+}
+
+Status Core::on(const PolicySet& e) {
+  const Policy& p = e.policy;
+  if (Status sound = check_policy(p); !sound) return sound;
   state.policy = p;
   for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) {
     const auto gpus = std::ssize(state.nodes[n].spec.devices);

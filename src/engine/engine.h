@@ -41,6 +41,9 @@ struct CycleResult {
   bool changed = false;               // anything decided: the caller may run another cycle
 };
 
+/// Whether the engine would take this policy. Error: kInvalidArgument, with the rule.
+[[nodiscard]] Status check_policy(const Policy& policy);
+
 class Engine {
  public:
   Engine();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace rota::http {
 namespace {
@@ -22,21 +23,6 @@ bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f;
 }
 
-/// Length of the sequence that `lead` opens, with the smallest code point it may hold; 0: none.
-struct Sequence {
-  std::size_t length;
-  std::uint32_t low;
-  std::uint32_t bits;
-};
-
-Sequence sequence_of(unsigned char lead) {
-  if (lead < 0x80) return {1, 0, lead};
-  if (lead >= 0xc2 && lead <= 0xdf) return {2, 0x80, lead & 0x1fU};
-  if (lead >= 0xe0 && lead <= 0xef) return {3, 0x800, lead & 0x0fU};
-  if (lead >= 0xf0 && lead <= 0xf4) return {4, 0x10000, lead & 0x07U};
-  return {0, 0, 0};
-}
-
 Result<std::pair<std::string, std::string>> parse_pair(std::string_view pair) {
   const std::size_t equal = pair.find('=');
   Result<std::string> name = decode_percent(pair.substr(0, equal), Plus::kSpace);
@@ -49,24 +35,6 @@ Result<std::pair<std::string, std::string>> parse_pair(std::string_view pair) {
 }
 
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const Sequence sequence = sequence_of(static_cast<unsigned char>(text[at]));
-    if (sequence.length == 0 || text.size() - at < sequence.length) return false;
-    std::uint32_t point = sequence.bits;
-    for (std::size_t i = 1; i < sequence.length; ++i) {
-      const auto next = static_cast<unsigned char>(text[at + i]);
-      if ((next & 0xc0U) != 0x80U) return false;
-      point = (point << 6U) | (next & 0x3fU);
-    }
-    const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-    if (point < sequence.low || point > 0x10ffff || surrogate) return false;
-    at += sequence.length;
-  }
-  return true;
-}
 
 Result<std::string> decode_percent(std::string_view text, Plus plus) {
   std::string out;

@@ -29,7 +29,4 @@ Result<std::string> decode_percent(std::string_view text, Plus plus = Plus::kLit
 /// Everything but letters, digits and "-._~@" becomes %XX.
 std::string encode_percent(std::string_view text);
 
-/// Well-formed UTF-8: no overlong forms, no surrogates, at most U+10FFFF.
-bool is_utf8(std::string_view text);
-
 }  // namespace rota::http

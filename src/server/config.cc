@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
+#include "engine/engine.h"
 #include "server/config_reader.h"
+#include "telemetry/yaml_text.h"
 
 namespace rota::server {
 namespace {
+
+constexpr std::int64_t kPriorityMax = 1'000'000'000;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread
@@ -28,24 +30,32 @@ std::string home_folder(const char* xdg, const std::string& below_home) {
 
 void read_policy(ConfigReader& top, Policy& policy, ConfigErrors& errors) {
   ConfigReader reader(top.take("policy"), "policy", errors);
-  reader.read("order", policy.order);
-  reader.read("fairness", policy.fairness);
-  reader.read("fairness_span", policy.fairness_span);
-  reader.read("backfill", policy.backfill);
-  reader.read("placement", policy.placement);
-  reader.read("reclaim", policy.reclaim);
-  reader.read("min_runtime_max", policy.min_runtime_max);
-  reader.read("grace", policy.grace);
-  reader.read("retries", policy.retries);
-  reader.read("retry_on", policy.retry_on);
-  reader.read("quarantine_after", policy.quarantine_after);
-  reader.read("cpus_reserved_per_gpu", policy.cpus_reserved_per_gpu);
-  reader.read("infeasible", policy.infeasible);
-  reader.read("dependency_never", policy.dependency_never);
-  reader.read("session_idle_warn", policy.session_idle_warn);
-  reader.read("session_idle_end", policy.session_idle_end);
-  reader.read("spill", policy.spill);
-  reader.read("protect_all_anywhere", policy.protect_all_anywhere);
+  // Each key by itself, so that the one that breaks a rule is named.
+  const auto read = [&](std::string_view key, auto& out) {
+    reader.read(key, out);
+    const Status sound = engine::check_policy(policy);
+    if (!sound.ok()) {
+      reader.fail(reader.take(key), "'policy." + std::string(key) + "': " + sound.error().message);
+    }
+  };
+  read("order", policy.order);
+  read("fairness", policy.fairness);
+  read("fairness_span", policy.fairness_span);
+  read("backfill", policy.backfill);
+  read("placement", policy.placement);
+  read("reclaim", policy.reclaim);
+  read("min_runtime_max", policy.min_runtime_max);
+  read("grace", policy.grace);
+  read("retries", policy.retries);
+  read("retry_on", policy.retry_on);
+  read("quarantine_after", policy.quarantine_after);
+  read("cpus_reserved_per_gpu", policy.cpus_reserved_per_gpu);
+  read("infeasible", policy.infeasible);
+  read("dependency_never", policy.dependency_never);
+  read("session_idle_warn", policy.session_idle_warn);
+  read("session_idle_end", policy.session_idle_end);
+  read("spill", policy.spill);
+  read("protect_all_anywhere", policy.protect_all_anywhere);
 }
 
 /// Queues nest: a child stands below its parent's key `queues`.
@@ -99,6 +109,17 @@ void read_class(const std::string& name, const YAML::Node& node, ClassConfig& ou
   reader.read("retries", out.retries);
   reader.read("requeue", out.requeue);
   reader.read("checkpoint", out.checkpoint);
+  const auto is_zero = [](const std::optional<Duration>& time) { return time && time->ns() == 0; };
+  if (is_zero(out.time_limit) || is_zero(out.time_limit_max) || is_zero(out.checkpoint)) {
+    errors.add(node, "time_limit, time_limit_max and checkpoint of class '" + name +
+                         "' must be greater than zero");
+  }
+  if (out.retries.value_or(0) < 0) {
+    errors.add(node, "retries of class '" + name + "' may not be negative");
+  }
+  if (std::abs(out.priority.value_or(0)) > kPriorityMax) {
+    errors.add(node, "priority of class '" + name + "' must be -1000000000 to 1000000000");
+  }
 }
 
 /// A class of the file changes the built-in one of the same name, or adds one.
@@ -114,9 +135,13 @@ void read_classes(ConfigReader& top, Config& config, ConfigErrors& errors) {
 
 void read_intervals(ConfigReader& top, Config& config, ConfigErrors& errors) {
   {
-    ConfigReader reader(top.take("defaults"), "defaults", errors);
+    const YAML::Node node = top.take("defaults");
+    ConfigReader reader(node, "defaults", errors);
     reader.read("min_runtime", config.min_runtime_default);
     reader.read("time_limit", config.time_limit_default);
+    if (config.time_limit_default && config.time_limit_default->ns() == 0) {
+      errors.add(node, "defaults.time_limit must be greater than zero; none: no limit");
+    }
   }
   {
     const YAML::Node node = top.take("intervals");
@@ -228,29 +253,26 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   ConfigErrors errors{.file = file, .first = {}};
   Config config;
   config.origin = file;
+  const Result<YAML::Node> root = telemetry::load_yaml(std::string(text), file);
+  if (!root.ok()) return root.error();
   try {
-    const YAML::Node root = YAML::Load(std::string(text));
-    if (root.IsDefined() && !root.IsNull()) read_top(root, config, errors);
+    if (root->IsDefined() && !root->IsNull()) read_top(*root, config, errors);
   } catch (const YAML::Exception& error) {
     return Error{.code = ErrorCode::kInvalidArgument,
                  .message = "not YAML: " + error.msg,
-                 .where = file + ":" + std::to_string(error.mark.line + 1) + ":" +
-                          std::to_string(error.mark.column + 1)};
+                 .where = telemetry::place_of(file, error.mark)};
   }
   if (!errors.first.ok()) return errors.first.error();
   return config;
 }
 
 Result<Config> load_config(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream.good()) {
-    return Error{.code = ErrorCode::kNotFound,
-                 .message = "the configuration file cannot be read; name another with --config",
-                 .where = file};
-  }
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return parse_config(text.str(), file);
+  const Result<std::string> text = telemetry::read_text_file(file);
+  if (text.ok()) return parse_config(*text, file);
+  return Error{.code = text.error().code,
+               .message = "the configuration: " + text.error().message +
+                          "; name another with --config",
+               .where = file};
 }
 
 Result<Config> find_config(const std::string& named) {

@@ -4,16 +4,15 @@
 #include <set>
 #include <utility>
 
+#include "telemetry/yaml_text.h"
+
 namespace rota::server {
 
 void ConfigErrors::add(const YAML::Node& at, const std::string& message) {
   if (!first.ok()) return;
-  const YAML::Mark mark = at.Mark();
-  std::string where = file;
-  if (!mark.is_null()) {
-    where += ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
-  }
-  first = Error{.code = ErrorCode::kInvalidArgument, .message = message, .where = where};
+  first = Error{.code = ErrorCode::kInvalidArgument,
+                .message = message,
+                .where = telemetry::place_of(file, at.Mark())};
 }
 
 ConfigReader::ConfigReader(YAML::Node node, std::string path, ConfigErrors& errors)
@@ -131,7 +130,10 @@ bool ConfigReader::read_value(const YAML::Node& value, std::string_view key, std
   return parse(value, key, &parse_int, out);
 }
 bool ConfigReader::read_value(const YAML::Node& value, std::string_view key, Duration& out) {
-  return parse(value, key, &parse_duration, out);
+  if (!parse(value, key, &parse_duration, out)) return false;
+  if (out.ns() >= 0) return true;
+  fail(value, "'" + path_of(key) + "' may not be negative");
+  return false;
 }
 bool ConfigReader::read_value(const YAML::Node& value, std::string_view key, MilliGpu& out) {
   return parse(value, key, &parse_gpus, out);

@@ -119,6 +119,16 @@ TEST(Config, ErrorsNameFileLineColumnAndTheNearestWord) {
       {"listen: a\nlisten: b\n", "rota.yaml:2:1", "given twice"},
       {"default_class: nope\n", "rota.yaml:1:1", "'nope' is not a class"},
       {"a: [1\n", "rota.yaml:2:1", "not YAML"},
+      {"policy:\n  fairness_span: 0s\n", "rota.yaml:2:18", "policy.fairness_span"},
+      {"policy:\n  fairness: instant\n  quarantine_after: 0\n", "rota.yaml:3:21", "at least 1"},
+      {"policy: {session_idle_end: 0s}\n", "rota.yaml:1:28", "greater than zero"},
+      {"policy:\n  grace: -1s\n", "rota.yaml:2:10", "may not be negative"},
+      {"policy:\n  retries: -1\n", "rota.yaml:2:12", "may not be negative"},
+      {"policy:\n  min_runtime_max: 40000d\n", "rota.yaml:2:20", "36500d"},
+      {"retention: {events: -1s}\n", "rota.yaml:1:21", "may not be negative"},
+      {"defaults: {time_limit: 0s}\n", "rota.yaml:1:11", "greater than zero"},
+      {"classes:\n  a: {time_limit: 0s}\n", "rota.yaml:2:6", "greater than zero"},
+      {"classes:\n  a: {retries: -1}\n", "rota.yaml:2:6", "may not be negative"},
   };
   for (const BadCase& bad : cases) {
     const Result<Config> config = parse_config(bad.text, "rota.yaml");
@@ -127,6 +137,51 @@ TEST(Config, ErrorsNameFileLineColumnAndTheNearestWord) {
     EXPECT_NE(config.error().message.find(bad.says), std::string::npos)
         << config.error().message;
   }
+}
+
+TEST(Config, AnAliasOfSomethingAroundItIsAnError) {
+  for (const char* text : {"queues: &q\n  a: {weight: 1, queues: *q}\n",
+                           "queues: &q\n  a: {queues: *q}\n  b: {queues: *q}\n",
+                           "&top {queues: *top}\n", "admins: &a [x, *a]\n"}) {
+    const Result<Config> config = parse_config(text, "rota.yaml");
+    ASSERT_FALSE(config.ok()) << text;
+    EXPECT_EQ(config.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(config.error().where.rfind("rota.yaml:", 0), 0U) << config.error().where;
+    EXPECT_NE(config.error().message.find("part of"), std::string::npos)
+        << config.error().message;
+  }
+  EXPECT_EQ(parse("users: {a: &u {limit: 2}, b: *u}").users.size(), 2U) << "aliases are fine";
+}
+
+TEST(Config, AliasesThatStandForBillionsAreAnError) {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 10; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k) text += before + (k < 9 ? ", " : "]\n");
+  }
+  const Result<Config> config = parse_config(text, "rota.yaml");
+  ASSERT_FALSE(config.ok());
+  EXPECT_NE(config.error().message.find("million"), std::string::npos) << config.error().message;
+}
+
+TEST(Config, WhatIsNoTextIsAnError) {
+  for (const std::string& text : {std::string("\xff\xfe"), std::string("\xff\xfe\n\0", 4),
+                                  std::string("# \xe9\n"), std::string("a: 1\n\0", 6)}) {
+    const Result<Config> config = parse_config(text, "rota.yaml");
+    ASSERT_FALSE(config.ok());
+    EXPECT_NE(config.error().message.find("UTF-8"), std::string::npos);
+  }
+  EXPECT_EQ(parse_config("admins: [a]\nusers: \xff\n", "f").error().where, "f:2:8");
+  EXPECT_TRUE(parse_config("\xef\xbb\xbf# a byte order mark\n", "f").ok());
+}
+
+TEST(Config, AFolderIsNoFile) {
+  const Result<Config> config = load_config("/tmp");
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(config.error().where, "/tmp");
+  EXPECT_NE(config.error().message.find("folder"), std::string::npos);
 }
 
 TEST(Config, AMissingFileSaysWhatToDo) {

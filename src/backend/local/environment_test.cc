@@ -223,8 +223,8 @@ TEST(BytesJson, AnyBytesComeBack) {
     const std::string dumped = shim::bytes_json(text).dump();
     EXPECT_EQ(shim::bytes_from(nlohmann::json::parse(dumped)), text);
   }
-  EXPECT_TRUE(shim::is_utf8("\xF0\x9F\x98\x80"));
-  EXPECT_FALSE(shim::is_utf8("\xED\xA0\x80"));
+  EXPECT_TRUE(is_utf8("\xF0\x9F\x98\x80"));
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));
 }
 
 }  // namespace

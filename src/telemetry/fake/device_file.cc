@@ -1,7 +1,5 @@
 #include "telemetry/fake/device_file.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -13,12 +11,12 @@
 #include "telemetry/fake/models.h"
 #include "telemetry/fake/shape.h"
 #include "telemetry/xid.h"
+#include "telemetry/yaml_text.h"
 
 namespace rota::telemetry {
 namespace {
 
 constexpr std::int64_t kDevicesMax = 64;
-constexpr std::size_t kTextMax = 4U << 20U;
 
 constexpr std::array<std::string_view, 18> kNodeKeys = {
     "count", "model",   "memory",  "name",     "cpus",        "host_memory", "pool",
@@ -64,11 +62,7 @@ class Parser {
     fail_at(at.Mark(), std::move(message));
   }
   [[noreturn]] void fail_at(const YAML::Mark& mark, std::string message) const {
-    std::string where = name_;
-    if (!mark.is_null()) {
-      where += ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
-    }
-    throw Fault{Error{ErrorCode::kInvalidArgument, std::move(message), std::move(where)}};
+    throw Fault{Error{ErrorCode::kInvalidArgument, std::move(message), place_of(name_, mark)}};
   }
 
   void check_keys(const YAML::Node& map, std::span<const std::string_view> known) const {
@@ -263,19 +257,14 @@ class Parser {
 }  // namespace
 
 Result<std::vector<FileNode>> parse_device_file(const std::string& text, const std::string& name) {
-  if (text.size() > kTextMax) {
-    return Error{ErrorCode::kInvalidArgument, "the device file is larger than 4 MiB", name};
-  }
+  const Result<YAML::Node> root = load_yaml(text, name);
+  if (!root.ok()) return root.error();
   try {
-    return Parser(name).file(YAML::Load(text));
+    return Parser(name).file(*root);
   } catch (const Fault& fault) {
     return fault.error;
   } catch (const YAML::Exception& e) {
-    std::string where = name;
-    if (!e.mark.is_null()) {
-      where += ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1);
-    }
-    return Error{ErrorCode::kInvalidArgument, e.msg, std::move(where)};
+    return Error{ErrorCode::kInvalidArgument, e.msg, place_of(name, e.mark)};
   }
 }
 

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <utility>
 
+#include "telemetry/yaml_text.h"
+
 namespace rota::telemetry {
 namespace {
 
@@ -69,9 +71,8 @@ Status FileDriver::refresh() {
   const Stamp stamp{info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec,
                     static_cast<std::int64_t>(info.st_size), info.st_ino};
   if (stamp == stamp_) return parsed_;
-  std::ifstream in(file_, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  auto nodes = parse_device_file(text, file_.string());
+  const Result<std::string> text = read_text_file(file_.string());
+  auto nodes = text.ok() ? parse_device_file(*text, file_.string()) : text.error();
   stamp_ = stamp;
   if (nodes.ok()) {
     nodes_ = *std::move(nodes);

@@ -174,6 +174,15 @@ TEST(DeviceFileText, ErrorsSayWhereAndWhat) {
   EXPECT_NE(error_of("count: 2\nislands: [[0, 0]]\n").find("in two groups"), std::string::npos);
 }
 
+TEST(DeviceFileText, EndlessAndUnreadableFilesAreRefused) {
+  EXPECT_NE(error_of("nodes: &n\n  - {count: 1, islands: *n}\n").find("part of"),
+            std::string::npos);
+  EXPECT_EQ(error_of("\xff\xfe"), "gpus.yaml:1:1: the file is not UTF-8 text");
+  const auto folder = open_driver({.simulate = "@/tmp"});
+  ASSERT_FALSE(folder.ok());
+  EXPECT_NE(folder.error().message.find("folder"), std::string::npos);
+}
+
 TEST(OpenDriver, ChoosesByTheText) {
   const auto shape = open_driver({.simulate = "4xa100"});
   ASSERT_TRUE(shape.ok());

@@ -4,34 +4,11 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace rota::backend::shim {
+#include "base/utf8.h"
 
-/// Strict: no overlong forms, no surrogates, nothing above U+10FFFF.
-inline bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-    const unsigned char lead = byte(i);
-    const std::size_t more = lead < 0x80 ? 0 : lead < 0xC2 ? 9 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2
-                             : lead < 0xF5 ? 3 : 9;
-    if (more == 9 || i + more >= text.size()) return false;
-    for (std::size_t k = 1; k <= more; ++k) {
-      if ((byte(i + k) & 0xC0U) != 0x80U) return false;
-    }
-    if (more >= 2) {
-      const unsigned char second = byte(i + 1);
-      if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-          (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
-        return false;
-      }
-    }
-    i += more + 1;
-  }
-  return true;
-}
+namespace rota::backend::shim {
 
 inline nlohmann::json bytes_json(const std::string& text) {
   if (is_utf8(text)) return text;
