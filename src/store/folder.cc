@@ -20,12 +20,34 @@ Error unavailable(const std::string& path, const std::string& what) {
           .where = path};
 }
 
+/// Empty, or a state folder of before: not one that somebody keeps other things in.
+bool is_for_state(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (std::filesystem::is_empty(folder, error)) return true;
+  for (const char* ours : {"lock", "local.lock", "daemon.log"}) {
+    if (std::filesystem::exists(folder / ours, error)) return true;
+  }
+  return false;
+}
+
+/// What is private inside has modes of its own, so a mode that cannot be set is no error.
+void set_mode(const std::filesystem::path& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0 || info.st_uid != ::geteuid()) return;
+  const mode_t wanted = ::geteuid() == 0 ? 0711 : 0700;
+  if ((info.st_mode & 07777) == wanted || !is_for_state(folder)) return;
+  ::chmod(folder.c_str(), wanted);
+}
+
 Status make_folder(const std::string& folder) {
   std::error_code error;
   const std::filesystem::path path(folder);
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return unavailable(folder, "the state folder cannot be made");
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return unavailable(folder, "the state folder cannot be made");
+  }
+  set_mode(path);
+  return {};
 }
 
 std::string owner_of(int descriptor) {
@@ -58,6 +80,17 @@ Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string& folder) 
     [[maybe_unused]] const ssize_t written = ::pwrite(descriptor, pid.data(), pid.size(), 0);
   }
   return lock;
+}
+
+Status make_private(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return unavailable(path, "the file cannot be opened");
+  struct stat info {};
+  const bool is_private = ::fstat(file, &info) == 0 && (info.st_mode & 0077) == 0;
+  const bool done = is_private || ::fchmod(file, info.st_mode & 0700) == 0;
+  const Status status = done ? Status() : unavailable(path, "the file cannot be made private");
+  ::close(file);
+  return status;
 }
 
 FolderLock::~FolderLock() { ::close(descriptor_); }

@@ -12,7 +12,10 @@ namespace rota::store {
 /// kernel drops the lock when the process dies, however it dies.
 class FolderLock {
  public:
-  /// Makes the folder (0700) when missing. Error: kConflict names the owner's pid, kUnavailable.
+  /// Makes the folder when missing. As root it is 0711, so that other accounts reach what is theirs
+  /// below it and see nothing else; otherwise 0700. A state folder with another mode gets this one;
+  /// a folder that holds other things, and one of another account, keep theirs.
+  /// Error: kConflict names the owner's pid, kUnavailable.
   static Result<std::unique_ptr<FolderLock>> take(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -22,5 +25,8 @@ class FolderLock {
   explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
   int descriptor_;
 };
+
+/// Makes the file when missing and takes all rights of other accounts from it. Error: kUnavailable.
+Status make_private(const std::string& path);
 
 }  // namespace rota::store

@@ -1,5 +1,8 @@
 #include "store/store.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -157,6 +160,13 @@ Status Store::open_in(const std::string& directory) {
   Result<std::unique_ptr<FolderLock>> lock = FolderLock::take(directory);
   if (!lock.ok()) return lock.error();
   impl.lock = *std::move(lock);
+  // SQLite gives the files beside it the mode of this one.
+  Status is_private = make_private(directory + kFile);
+  for (const char* beside : {"-wal", "-shm"}) {
+    const std::string path = directory + kFile + beside;
+    if (is_private.ok() && ::access(path.c_str(), F_OK) == 0) is_private = make_private(path);
+  }
+  if (!is_private.ok()) return is_private;
   Result<std::unique_ptr<Database>> database = Database::open(directory + kFile);
   if (!database.ok()) return database.error();
   impl.database = *std::move(database);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,43 @@ class StoreTest : public testing::Test {
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat info {};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 07777;
+}
+mode_t passage() { return ::geteuid() == 0 ? 0711 : 0700; }
+
+TEST_F(StoreTest, NobodyElseReadsTheFiles) {
+  const mode_t before = ::umask(0);
+  {
+    auto store = open();
+    store->begin();
+    store->append(Instant(1), "note", "{}");
+    ASSERT_TRUE(store->commit().ok());
+    for (const char* name : {"", "-wal", "-shm"}) EXPECT_EQ(mode_of(file() + name), 0600U) << name;
+    EXPECT_EQ(mode_of(folder_), passage());
+  }
+  ::umask(before);
+}
+
+TEST_F(StoreTest, FilesAndFolderOfAnEarlierVersionBecomePrivate) {
+  { auto store = open(); }
+  ASSERT_EQ(::chmod(file().c_str(), 0644), 0);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0755), 0);
+  auto store = open();
+  EXPECT_EQ(mode_of(file()), 0600U);
+  EXPECT_EQ(mode_of(folder_), passage());
+}
+
+TEST_F(StoreTest, AFolderOfOtherThingsKeepsItsMode) {
+  std::filesystem::create_directories(folder_ + "/somebodys");
+  ASSERT_EQ(::chmod(folder_.c_str(), 01777), 0);
+  auto store = open();
+  EXPECT_EQ(mode_of(folder_), 01777U);
+  EXPECT_EQ(mode_of(file()), 0600U);
 }
 
 TEST_F(StoreTest, WhatWasCommittedIsThereAfterReopening) {
@@ -139,12 +177,6 @@ TEST_F(StoreTest, ASecondDaemonIsRefusedWithTheOwnersPid) {
   const Error error = open_error();
   EXPECT_EQ(error.code, ErrorCode::kConflict);
   EXPECT_TRUE(has(error.message, "process " + std::to_string(::getpid()))) << error.message;
-}
-
-TEST_F(StoreTest, StateFolderIsPrivate) {
-  const auto store = open();
-  using std::filesystem::perms;
-  EXPECT_EQ(std::filesystem::status(folder_).permissions() & perms::all, perms::owner_all);
 }
 
 TEST_F(StoreTest, AFileThatIsNoDatabaseIsReportedAndKept) {

@@ -36,15 +36,21 @@ Error system_error(const std::string& what) {
   return Error{ErrorCode::kUnavailable, what + ": " + std::strerror(errno)};
 }
 
-/// Folders that other accounts pass through on the way to what is theirs; they cannot list them.
-Status make_folder(const fs::path& folder) {
+/// Other accounts pass through it on the way to what is theirs, and cannot list it.
+mode_t passage_mode() { return ::geteuid() == 0 ? 0711 : 0700; }
+
+/// `mode`: of a folder that is made now, whatever the umask; its parents are passages.
+Status make_folder(const fs::path& folder, mode_t mode) {
   std::error_code fault;
-  fs::create_directories(folder, fault);
-  if (fault) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "cannot make the folder " + folder.string() + ": " + fault.message()};
+  if (fs::is_directory(folder, fault)) return {};
+  const fs::path parent = folder.parent_path();
+  if (!parent.empty() && parent != folder) {
+    if (Status made = make_folder(parent, passage_mode()); !made.ok()) return made;
   }
-  return {};
+  if (::mkdir(folder.c_str(), mode) == 0 && ::chmod(folder.c_str(), mode) == 0) return {};
+  if (errno == EEXIST && fs::is_directory(folder, fault)) return {};
+  return Error{ErrorCode::kInvalidArgument,
+               "cannot make the folder " + folder.string() + ": " + std::strerror(errno)};
 }
 
 fs::path default_shim() {
@@ -118,7 +124,7 @@ Status LocalBackend::Impl::prepare() {
                  "the program " + options.shim.string() +
                      " is missing or not executable; it belongs beside rota"};
   }
-  if (Status made = make_folder(options.state_dir); !made.ok()) return made;
+  if (Status made = make_folder(options.state_dir, passage_mode()); !made.ok()) return made;
   state_dir = fs::canonical(options.state_dir).string();
   attempts_dir = state_dir + "/attempts";
   const std::string key = key_of(state_dir);
@@ -127,11 +133,11 @@ Status LocalBackend::Impl::prepare() {
   checkpoint_root = options.checkpoint_dir.empty()
                         ? state_dir + "/checkpoints"
                         : fs::absolute(options.checkpoint_dir).string();
-  if (Status made = make_folder(attempts_dir); !made.ok()) return made;
+  if (Status made = make_folder(attempts_dir, 0700); !made.ok()) return made;
   ::chmod(attempts_dir.c_str(), 0700);
-  if (Status made = make_folder(checkpoint_root); !made.ok()) return made;
+  if (Status made = make_folder(checkpoint_root, passage_mode()); !made.ok()) return made;
   if (::geteuid() == 0) {
-    if (Status made = make_folder(script_dir); !made.ok()) return made;
+    if (Status made = make_folder(script_dir, 0711); !made.ok()) return made;
     for (const std::string& folder : {script_dir, checkpoint_root}) ::chmod(folder.c_str(), 0711);
   }
   lock_fd = ::open((state_dir + "/local.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -250,6 +250,32 @@ TEST_F(Local, AnotherUsersFilesStayClosed) {
   EXPECT_EQ(output("1.0.out"), "root's own\n");
 }
 
+TEST_F(Local, AnotherAccountReachesItsCheckpointsAndNothingElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  fs::permissions(root_, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  const mode_t before = ::umask(0077);
+  open();
+  ::umask(before);
+  StartOrder job = order(1, "");
+  job.launch.argv.clear();
+  job.launch.script =
+      "#!/bin/sh\ntouch $ROTA_CHECKPOINT_DIR/kept || exit 3\n"
+      "cd $ROTA_CHECKPOINT_DIR/../.. || exit 4\n"
+      "for it in . attempts attempts/1.1 checkpoints; do ls $it >/dev/null 2>&1 && echo $it; done\n"
+      "cat attempts/1.1/order.json local.lock devices.told 2>/dev/null\nexit 0\n";
+  job.launch.user = "nobody";
+  job.launch.uid = 65534;
+  job.launch.gid = 65534;
+  start(job);
+  const AttemptEnded end = wait_ended(1);
+  EXPECT_EQ(end.exit_code, 0) << end.detail;
+  EXPECT_EQ(output("1.0.out"), "") << "can be read by another account";
+  struct stat info {};
+  ASSERT_EQ(::stat((root_ / "state" / "checkpoints" / "1").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 65534U);
+  EXPECT_EQ(info.st_mode & 07777, 0700U);
+}
+
 // ---- time ----
 
 TEST_F(Local, TheWarningComesExactlyBeforeTheEnd) {

@@ -1,5 +1,6 @@
 // serve, stop.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -68,8 +69,8 @@ int serve_behind(Context& context, const ServeCommand& command) {
                                                             " already; see `rota doctor`"});
   }
   std::error_code failed;
-  std::filesystem::create_directories(state, failed);
-  std::filesystem::permissions(state, std::filesystem::perms::owner_all, failed);
+  std::filesystem::create_directories(std::filesystem::path(state).parent_path(), failed);
+  ::mkdir(state.c_str(), 0700);  // the daemon decides on its mode
   const std::string log = state + "/daemon.log";
   const auto pid = spawn_detached(words_of(command), log);
   if (!pid) return report_error(context, pid.error());
