@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "server/as_account.h"
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/engine_log.h"
@@ -137,7 +138,7 @@ class Driver final : public Service {
   /// Where a rank of a job writes, and whose file it is.
   struct OutputPlace {
     std::string path;
-    std::int64_t uid = -1;
+    Account owner;
     std::string state;
     bool is_final = false;
   };

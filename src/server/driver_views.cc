@@ -327,7 +327,9 @@ Result<Driver::OutputPlace> Driver::find_output(Turn& turn, const Caller& caller
   }
   const backend::OutputPaths paths = backend::output_paths(launch, names);
   return OutputPlace{.path = query.error_stream ? paths.err : paths.out,
-                     .uid = (*submission)->launch.uid,
+                     .owner = {.uid = (*submission)->launch.uid,
+                               .gid = (*submission)->launch.gid,
+                               .user = (*submission)->launch.user},
                      .state = job->state,
                      .is_final = is_final(*enum_from<JobState>(job->state))};
 }
@@ -368,7 +370,7 @@ Result<api::LogChunk> Driver::read_chunk(const OutputPlace& place, const LogQuer
                           .limit = std::clamp<std::int64_t>(query.limit, 1, kLogBytesMax)};
   api::LogChunk chunk{.path = place.path, .offset = std::max<std::int64_t>(0, query.offset)};
   chunk.state = place.state;
-  const Result<OutputPiece> piece = read_output(place.path, place.uid, range);
+  const Result<OutputPiece> piece = read_output(place.path, place.owner, range);
   if (!piece.ok()) {
     // Before its first line a job has no file yet.
     if (piece.error().code == ErrorCode::kNotFound && !place.is_final) return chunk;

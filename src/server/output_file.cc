@@ -27,26 +27,34 @@ class Descriptor {
 
 Error failed(const std::string& path, int code) {
   const bool missing = code == ENOENT || code == ENOTDIR;
-  return {.code = missing ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+  const bool refused = code == EACCES || code == EPERM || code == ELOOP;
+  return {.code = missing   ? ErrorCode::kNotFound
+                  : refused ? ErrorCode::kDenied
+                            : ErrorCode::kUnavailable,
           .message = missing ? "there is no output file " + path
                              : "the output file " + path + " cannot be read: " +
                                    std::strerror(code)};
 }
 
+/// Below 0: minus the error. O_NONBLOCK: a FIFO in the file's place must not hold us up.
+int open_as(const Account& owner, const std::string& path) {
+  const AsAccount rights(owner);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int code = errno;
+  return file >= 0 ? file : -code;
+}
+
 }  // namespace
 
-Result<OutputPiece> read_output(const std::string& path, std::int64_t owner_uid,
+Result<OutputPiece> read_output(const std::string& path, const Account& owner,
                                 const OutputRange& range) {
-  // O_NONBLOCK: a FIFO in the file's place must not hold us up.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.get() < 0) return failed(path, errno);
+  if (Status allowed = AsAccount::may_act_for(owner); !allowed.ok()) return allowed.error();
+  const Descriptor file(open_as(owner, path));
+  if (file.get() < 0) return failed(path, -file.get());
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return failed(path, errno);
-  const auto owner = owner_uid < 0 ? ::geteuid() : static_cast<uid_t>(owner_uid);
-  const bool readable = info.st_uid == owner || (info.st_mode & S_IROTH) != 0;
-  if (!S_ISREG(info.st_mode) || !readable) {
-    return Error{.code = ErrorCode::kDenied,
-                 .message = path + " is no regular file of the job's owner"};
+  if (!S_ISREG(info.st_mode)) {
+    return Error{.code = ErrorCode::kDenied, .message = path + " is no regular file"};
   }
   OutputPiece piece{.offset = 0, .data = {}, .size = info.st_size};
   piece.offset = range.offset < 0 ? std::max<std::int64_t>(0, piece.size + range.offset)

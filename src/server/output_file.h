@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "server/as_account.h"
 
 namespace rota::server {
 
@@ -19,10 +20,10 @@ struct OutputPiece {
   std::int64_t size = 0;     // of the file
 };
 
-/// Only regular files that belong to `owner_uid` or that everybody may read: the path was chosen by
-/// the job's owner, and the daemon may be root. `owner_uid` -1: the daemon's own account.
-/// May block as long as the file system does. Error: kNotFound, kDenied, kUnavailable.
-[[nodiscard]] Result<OutputPiece> read_output(const std::string& path, std::int64_t owner_uid,
+/// Only regular files, and only what the job's owner may read: the path was chosen by him, and the
+/// daemon may be root. May block as long as the file system does.
+/// Error: kNotFound, kDenied, kUnavailable.
+[[nodiscard]] Result<OutputPiece> read_output(const std::string& path, const Account& owner,
                                               const OutputRange& range);
 
 }  // namespace rota::server
