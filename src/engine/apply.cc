@@ -300,10 +300,7 @@ Status Core::on(const JobSubmitted& e) {
   plan.unplanned.insert(job.id);
   shares_stale = true;
   if (job.spec.held) set_gate(job, kGateHeld, true);
-  if (job.spec.begin && *job.spec.begin > state.now) {
-    set_gate(job, kGateBegin, true);
-    begin_timers.insert({*job.spec.begin, job.id});
-  }
+  wait_for_begin(job);
   refresh_infeasible(job);
   const bool refuse = state.policy.infeasible == Infeasible::kRefuse || !job.spec.hold_infeasible;
   if ((job.gates & kGateInfeasible) != 0 && refuse) {
@@ -469,7 +466,7 @@ Status Core::on(const JobUpdated& e) {
     disturb();
     if (job.gates == 0) waiting.erase(job);
     count_pending(job, -1);
-    if (job.spec.begin) begin_timers.erase({*job.spec.begin, job.id});
+    if (const auto begin = job.begins_at()) begin_timers.erase({*begin, job.id});
     job.spec = spec;
     job.moved_before.reset();
     if (spec.deadline) {
@@ -482,9 +479,7 @@ Status Core::on(const JobUpdated& e) {
     set_shape(job, spec.shape);
     count_pending(job, 1);
     if (job.gates == 0) waiting.insert(job);
-    const bool begins_later = spec.begin && *spec.begin > state.now;
-    if (begins_later) begin_timers.insert({*spec.begin, job.id});
-    set_gate(job, kGateBegin, begins_later);
+    wait_for_begin(job);
     refresh_infeasible(job);
     return {};
   }

@@ -177,6 +177,8 @@ struct Core {
   };
   [[nodiscard]] Standing standing_of(const Dependency& dependency) const;
   void refresh_dependencies(JobRec& job);
+  /// Closes the gate until the job may begin.
+  void wait_for_begin(JobRec& job);
   void wake_dependents(const JobRec& job);
   void make_claim(JobRec& job, Claim claim);
   void drop_claim(JobRec& job);
@@ -189,6 +191,7 @@ struct Core {
   void started(JobRec& job);
   void ended(JobRec& job, const AttemptEnded& end);
   void failed(JobRec& job, const AttemptEnded& end);
+  void vanished(JobRec& job, std::int64_t losses_before);
   void evicted(JobRec& job);
   void lose_work(JobRec& job);
   void note_node_failure(JobRec& job, NodeIndex node);

@@ -147,7 +147,7 @@ void explain_gates(const Core& core, const JobRec& job, Verdict& verdict) {
   }
   if ((job.gates & kGateBegin) != 0) {
     verdict.reasons.push_back(reason_of(ReasonCode::kBeginTime));
-    verdict.reasons.back().until = job.spec.begin;
+    verdict.reasons.back().until = job.begins_at();
   }
   if ((job.gates & kGateNever) != 0) {
     verdict.reasons.push_back(never_met(core, job));

@@ -377,5 +377,93 @@ TEST_F(Faults, AClaimForCpusSaysWhatItWaitsFor) {
   EXPECT_EQ(verdict->reasons.front().need, 60);
 }
 
+TEST_F(Faults, AJobThatVanishesAgainAndAgainWaitsLongerAndFails) {
+  set_stage(1);
+  const JobId id = submit(0, job(1));
+  std::int64_t now = 0;
+  for (const std::int64_t wait : {1, 5, 30, 300}) {
+    cycle(now);
+    ASSERT_EQ(state(id), JobState::kRunning);
+    end(now, id, EndKind::kLost);
+    cycle(now);
+    ASSERT_EQ(state(id), JobState::kPending) << "hot restart";
+    const Verdict why = *engine_.explain(id);
+    ASSERT_EQ(why.reasons.size(), 1U);
+    EXPECT_EQ(why.reasons[0].code, ReasonCode::kBeginTime);
+    EXPECT_EQ(why.reasons[0].until, at(now + wait));
+    EXPECT_EQ(engine_.next_wakeup(), at(now + wait));
+    const Result<Engine> copy = Engine::load(engine_.save());
+    ASSERT_TRUE(copy.ok());
+    EXPECT_EQ(copy->digest(), engine_.digest());
+    EXPECT_EQ(copy->next_wakeup(), engine_.next_wakeup());
+    now += wait;
+  }
+  cycle(now);
+  end(now, id, EndKind::kLost);
+  cycle(now);
+  EXPECT_EQ(state(id), JobState::kFailed);
+  EXPECT_EQ(engine_.job(id)->end_cause, "lost");
+  EXPECT_EQ(engine_.job(id)->attempts, 5);
+  // Whoever knows what it was may start it over, with all tries.
+  tell(now, JobCommanded{id, JobVerb::kRequeue, "ana"});
+  cycle(now);
+  EXPECT_EQ(state(id), JobState::kRunning);
+  end(now, id, EndKind::kLost);
+  cycle(now + 1);
+  EXPECT_EQ(state(id), JobState::kRunning);
+}
+
+TEST_F(Faults, TenGoodMinutesBeginTheCountOfLossesAnew) {
+  set_stage(1);
+  const JobId id = submit(0, job(1));
+  std::int64_t now = 0;
+  for (int loss = 0; loss < 12; ++loss) {
+    cycle(now);
+    ASSERT_EQ(state(id), JobState::kRunning) << loss;
+    now += 600;
+    end(now, id, EndKind::kLost);
+    now += 1;
+  }
+}
+
+TEST_F(Faults, ALossWithItsNodeIsNotTheJobs) {
+  set_stage(1);
+  const JobId id = submit(0, job(1));
+  for (int loss = 0; loss < 12; ++loss) {
+    cycle(loss);
+    ASSERT_EQ(state(id), JobState::kRunning) << loss;
+    tell(loss, NodeCommanded{"n1", NodeVerb::kFail, "gone"});
+    end(loss, id, EndKind::kLost);
+    tell(loss, NodeCommanded{"n1", NodeVerb::kRecover, ""});
+  }
+}
+
+TEST_F(Faults, ACancelledJobThatVanishesIsNotBegunAgain) {
+  set_stage(1);
+  const JobId id = submit(0, job(1));
+  cycle(0);
+  tell(1, JobCommanded{id, JobVerb::kCancel, "ana"});
+  end(1, id, EndKind::kLost);
+  cycle(1);
+  EXPECT_EQ(state(id), JobState::kCancelled);
+}
+
+TEST_F(Faults, WhatEndsByItsLimitWithoutAnOrderIsATimeout) {
+  set_stage(1);
+  JobSpec limited = job(1);
+  limited.time_limit = Duration::seconds(60);
+  const JobId late = submit(0, limited);
+  cycle(0);
+  end(65, late, EndKind::kStopped);
+  cycle(65);
+  EXPECT_EQ(state(late), JobState::kTimeout);
+  EXPECT_EQ(engine_.job(late, Engine::Detail::kHistory)->history.back().cause, "time_limit");
+  const JobId early = submit(100, limited);
+  cycle(100);
+  end(110, early, EndKind::kStopped);
+  cycle(111);
+  EXPECT_EQ(state(early), JobState::kRunning) << "stopped by somebody else: begun again";
+}
+
 }  // namespace
 }  // namespace rota::engine

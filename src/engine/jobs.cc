@@ -1,5 +1,7 @@
 // The life of a job: created, gated, claimed, started, stopped, ended, requeued, finished.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -121,6 +123,13 @@ void Core::refresh_dependencies(JobRec& job) {
   }
   set_gate(job, kGateNever, never);
   set_gate(job, kGateDependency, waits && !never);
+}
+
+void Core::wait_for_begin(JobRec& job) {
+  const auto begin = job.begins_at();
+  const bool later = begin && *begin > state.now;
+  if (later) begin_timers.insert({*begin, job.id});
+  set_gate(job, kGateBegin, later);
 }
 
 void Core::wake_dependents(const JobRec& job) {
@@ -459,7 +468,13 @@ void Core::ended(JobRec& job, const AttemptEnded& end) {
     plan.invalidate();
     reservation.reset();
   }
-  const bool stopped = end.kind == EndKind::kStopped && job.stop_ordered;
+  // What vanished while it was to end for good has ended for good.
+  const bool stopped =
+      job.stop_ordered && (end.kind == EndKind::kStopped ||
+                           (end.kind == EndKind::kLost && job.ends_for_good()));
+  // Whatever ran it knew its limit, and there was nobody to order the stop.
+  const bool over_limit = end.kind == EndKind::kStopped && !job.stop_ordered && job.limit_ends() &&
+                          *job.limit_ends() <= state.now;
   AttemptRec& attempt = job.history.back();
   attempt.ended = state.now;
   attempt.exit_code = end.exit_code;
@@ -467,23 +482,28 @@ void Core::ended(JobRec& job, const AttemptEnded& end) {
   attempt.detail = end.detail;
   attempt.cause = stopped ? name_of(job.stop_cause) : name_of(end.kind);
   if (stopped) attempt.by = job.stop_by;
+  if (over_limit) attempt.cause = name_of(StopCause::kTimeLimit);
   job.exit_code = end.exit_code;
   job.signal = end.signal;
   settle_account(job);
   const bool lost = (stopped && job.stop_cause != StopCause::kTimeLimit &&
                      job.stop_cause != StopCause::kCancelled &&
                      job.stop_cause != StopCause::kSessionIdle) ||
-                    end.kind == EndKind::kLost || (end.kind == EndKind::kStopped && !stopped) ||
+                    (end.kind == EndKind::kLost && !stopped) ||
+                    (end.kind == EndKind::kStopped && !stopped && !over_limit) ||
                     (end.kind == EndKind::kExited && (end.exit_code != 0 || end.signal != 0));
   if (lost) lose_work(job);
   release(job);
+  const std::int64_t losses = std::exchange(job.losses, 0);
   if (end.kind == EndKind::kExited && end.exit_code == 0 && end.signal == 0) {
     for (const TaskAlloc& task : job.alloc) state.nodes[task.node].failures.clear();
     finish(job, JobState::kDone, "exited");
   } else if (end.kind == EndKind::kExited || end.kind == EndKind::kLaunchFailed) {
     failed(job, end);
+  } else if (over_limit) {
+    finish(job, JobState::kTimeout, "time_limit");
   } else if (!stopped) {
-    requeue(job, std::string(name_of(EndKind::kLost)));
+    vanished(job, losses);
   } else if (job.stop_cause == StopCause::kTimeLimit) {
     finish(job, JobState::kTimeout, "time_limit");
   } else if (job.stop_cause == StopCause::kCancelled ||
@@ -499,6 +519,32 @@ void Core::ended(JobRec& job, const AttemptEnded& end) {
     if (is_eviction(job.stop_cause)) evicted(job);
     requeue(job, std::string(name_of(job.stop_cause)));
   }
+}
+
+/// A job that takes its own parent process down must not be begun again for ever. Nodes and devices
+/// that fail are no fault of the job: their jobs were told to stop, or the node is down.
+void Core::vanished(JobRec& job, std::int64_t losses_before) {
+  constexpr std::array kWaits = {Duration::seconds(1), Duration::seconds(5), Duration::seconds(30),
+                                 Duration::minutes(5)};
+  constexpr Duration kSound = Duration::minutes(10);
+  const bool by_node = job.stop_ordered ||
+                       std::any_of(job.alloc.begin(), job.alloc.end(), [&](const TaskAlloc& t) {
+                         return !state.nodes[t.node].up();
+                       });
+  if (by_node) {
+    job.losses = losses_before;
+    requeue(job, std::string(name_of(EndKind::kLost)));
+    return;
+  }
+  const std::optional<Instant> from = job.history.back().started;
+  const bool ran_well = from && state.now - *from >= kSound;
+  job.losses = (ran_well ? 0 : losses_before) + 1;
+  if (job.losses > std::ssize(kWaits)) {
+    finish(job, JobState::kFailed, std::string(name_of(EndKind::kLost)));
+    return;
+  }
+  job.not_before = later(state.now, kWaits[static_cast<std::size_t>(job.losses - 1)]);
+  requeue(job, std::string(name_of(EndKind::kLost)));
 }
 
 void Core::evicted(JobRec& job) {
@@ -562,6 +608,7 @@ void Core::requeue(JobRec& job, std::string cause) {
     finish(job, JobState::kCancelled, std::move(cause));
     return;
   }
+  wait_for_begin(job);
   job.phase = Phase::kPending;
   job.alloc.clear();
   job.stop_ordered = false;
@@ -583,7 +630,7 @@ void Core::finish(JobRec& job, JobState final_state, std::string cause) {
     }
     count_pending(job, -1);
     infeasible.erase(job.id);
-    if (job.spec.begin) begin_timers.erase({*job.spec.begin, job.id});
+    if (const auto begin = job.begins_at()) begin_timers.erase({*begin, job.id});
     shares_stale = true;
   }
   with_deadline.erase(job.id);
@@ -616,6 +663,8 @@ void Core::restart(JobRec& job) {
   job.alloc.clear();
   job.failures = 0;
   job.launch_failures = 0;
+  job.losses = 0;
+  job.not_before.reset();
   job.submitted = state.now;
   job.gates = 0;
   if (job.spec.deadline) with_deadline.insert(job.id);

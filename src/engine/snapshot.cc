@@ -6,7 +6,7 @@
 namespace rota::engine {
 
 namespace {
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 // Reservations that are kept from cycle to cycle; the timeline follows from them.
 void save_plan(Writer& writer, const ConservativePlan& plan) {
   writer.put(plan.valid);
@@ -150,7 +150,7 @@ void Core::rebuild() {
     if (job.pending()) {
       if (job.gates == 0) waiting.insert(job);
       if ((job.gates & kGateInfeasible) != 0) infeasible.insert(job.id);
-      if ((job.gates & kGateBegin) != 0) begin_timers.insert({*job.spec.begin, job.id});
+      if ((job.gates & kGateBegin) != 0) begin_timers.insert({*job.begins_at(), job.id});
       return;
     }
     active.insert(job.id);

@@ -21,6 +21,12 @@ std::optional<Instant> JobRec::contract_ends() const {
   return later(*from, *spec.min_runtime);
 }
 
+std::optional<Instant> JobRec::begins_at() const {
+  return spec.begin && not_before ? std::max(*spec.begin, *not_before)
+         : spec.begin             ? spec.begin
+                                  : not_before;
+}
+
 std::optional<Instant> JobRec::limit_ends() const {
   const auto from = attempt_started();
   if (!from || !spec.time_limit) return std::nullopt;

@@ -165,6 +165,8 @@ struct JobRec {
   bool yielded = false;          // its whole place is claimed: shares and limits count it as gone
   std::vector<JobId> victims;    // of a claim, still leaving
   std::int64_t launch_failures = 0;  // in a row
+  std::int64_t losses = 0;           // in a row: attempts that vanished under a sound node
+  std::optional<Instant> not_before;  // after a loss
   Account account;
   std::vector<AttemptRec> history;
 
@@ -177,12 +179,20 @@ struct JobRec {
     return stop_ordered && stop_cause != StopCause::kPreempted && stop_cause != StopCause::kDrain &&
            stop_cause != StopCause::kQuarantine;
   }
+  /// Told to stop, and not to be begun again.
+  [[nodiscard]] bool ends_for_good() const {
+    return stop_ordered && (stop_cause == StopCause::kCancelled ||
+                            stop_cause == StopCause::kTimeLimit ||
+                            stop_cause == StopCause::kSessionIdle);
+  }
   [[nodiscard]] bool final() const { return phase == Phase::kFinal; }
   /// What the whole job counts in sums: as held, else as asked for.
   [[nodiscard]] std::int64_t milli_total() const;
   /// Of the attempt that holds devices now; none while it only starts.
   [[nodiscard]] std::optional<Instant> attempt_started() const;
   [[nodiscard]] std::optional<Instant> contract_ends() const;
+  /// When a pending job may start at the earliest, where that was ever limited.
+  [[nodiscard]] std::optional<Instant> begins_at() const;
   [[nodiscard]] std::optional<Instant> limit_ends() const;
   [[nodiscard]] std::int64_t tasks_min() const {
     return shape.min_tasks > 0 ? shape.min_tasks : shape.tasks;
@@ -228,6 +238,8 @@ struct JobRec {
     visit("yielded", self.yielded);
     visit("victims", self.victims);
     visit("launch_failures", self.launch_failures);
+    visit("losses", self.losses);
+    visit("not_before", self.not_before);
     visit("account", self.account);
     visit("history", self.history);
   }
