@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,14 @@ class ExecutionBackend {
   /// Idempotent. Unknown attempts are ok: the fact AttemptEnded{kStopped} follows in any case.
   virtual Status stop(const StopOrder& order) = 0;
   virtual Status signal(JobId job, std::int64_t attempt, int signal_number) = 0;
+  /// The time limit is another one now (absent: none). Only for back-ends that end an attempt by
+  /// themselves when nobody is there to order it. Idempotent; unknown attempts are ok.
+  virtual Status set_time_limit(JobId job, std::int64_t attempt, std::optional<Duration> limit) {
+    (void)job, (void)attempt, (void)limit;
+    return {};
+  }
+  /// The highest job number of which anything is left here, if only a folder. 0: none.
+  virtual std::uint64_t highest_job() { return 0; }
   /// All attempts not yet acknowledged by forget(). Error: kUnavailable.
   virtual Result<std::vector<KnownAttempt>> list() = 0;
   /// The caller has made this attempt's end durable; the back-end may clean up.

@@ -88,6 +88,7 @@ Status make_daemon_part(const ServeOptions& options, server::Config config, Part
   server::DaemonOptions daemon;
   daemon.state_directory = parts.state;
   daemon.config = std::move(config);
+  daemon.loss = options.accept_loss ? store::Loss::kAccept : store::Loss::kRefuse;
   daemon.backend = std::move(*backend);
   daemon.backend_name = "local";
   daemon.devices_name = parts.driver->describe();

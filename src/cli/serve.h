@@ -19,6 +19,7 @@ struct ServeOptions {
   std::string listen;            // "127.0.0.1:7682", "7682", "off"; empty: from configuration
   std::string config;            // file; empty: the search order of rota.yaml
   std::string log_level = "info";
+  bool accept_loss = false;      // go on with a journal that has lost its end
 };
 
 /// What the starter of the daemon wants to know.

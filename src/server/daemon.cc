@@ -56,9 +56,36 @@ class RunningDaemon final : public Daemon {
   std::thread watch_thread_;
 };
 
+/// The journal must know every job that the back-end knows, and gives no number of any it has seen.
+Status compare_jobs(store::Store& store, backend::ExecutionBackend& backend, store::Loss loss) {
+  // Further ahead than this no job of the journal's can be: something else made that trace.
+  constexpr std::uint64_t kAheadMax = 1'000'000;
+  std::uint64_t newest = 0;
+  if (const auto known = backend.list(); known.ok()) {
+    for (const backend::KnownAttempt& attempt : *known) {
+      newest = std::max(newest, attempt.job.value());
+    }
+  }
+  if (newest > store.last_id() && loss == store::Loss::kRefuse) {
+    return Error{.code = ErrorCode::kCorruption,
+                 .message = fmt::format(
+                     "the journal knows jobs up to {}, but job {} was started here: it was "
+                     "deleted, damaged or replaced by an older one; nothing was changed. Restore "
+                     "the whole state folder from a copy; or go on without what is lost, and have "
+                     "what still runs of it ended: rota serve --accept-loss",
+                     store.last_id(), newest),
+                 .where = store.directory()};
+  }
+  newest = std::max(newest, backend.highest_job());
+  return newest > store.last_id() + kAheadMax ? Status() : store.never_below(newest);
+}
+
 Status RunningDaemon::open(DaemonOptions options) {
-  Result<std::unique_ptr<store::Store>> store = store::Store::open(options.state_directory);
+  Result<std::unique_ptr<store::Store>> store =
+      store::Store::open(options.state_directory, options.loss);
   if (!store.ok()) return store.error();
+  const Status compared = compare_jobs(**store, *backend_, options.loss);
+  if (!compared.ok()) return compared;
   worker_ = std::make_unique<Worker>();
   Result<std::unique_ptr<Driver>> driver = Driver::open({
       .store = *std::move(store),

@@ -16,13 +16,15 @@
 #include "server/clock.h"
 #include "server/config.h"
 #include "server/service.h"
+#include "store/store.h"
 #include "telemetry/driver.h"
 
 namespace rota::server {
 
 struct DaemonOptions {
-  std::string state_directory;                       // made, 0700, when missing
+  std::string state_directory;                       // made when missing (store/folder.h)
   Config config;
+  store::Loss loss = store::Loss::kRefuse;           // of the journal's end
   std::unique_ptr<backend::ExecutionBackend> backend;
   std::string backend_name;                          // "local", "simulated"
   std::string devices_name;                          // DeviceDriver::describe()
@@ -56,7 +58,8 @@ class Daemon {
 };
 
 /// Opens the journal (one daemon per state folder), recovers the engine, and re-adopts what runs.
-/// Error: kConflict (another daemon has the folder), kCorruption (says what and keeps the file),
+/// Error: kConflict (another daemon has the folder), kCorruption (says what and keeps the file; also
+/// when the back-end knows jobs that the journal does not, unless that loss is accepted),
 /// kUnsupported (written by a newer version), kUnavailable.
 [[nodiscard]] Result<std::unique_ptr<Daemon>> make_daemon(DaemonOptions options);
 

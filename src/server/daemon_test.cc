@@ -42,8 +42,13 @@ class InstantBackend final : public backend::ExecutionBackend {
   }
   Status signal(JobId, std::int64_t, int) override { return {}; }
   Result<std::vector<backend::KnownAttempt>> list() override {
-    return std::vector<backend::KnownAttempt>();
+    std::vector<backend::KnownAttempt> list;
+    if (known > 0) {
+      list.push_back({.job = JobId(known), .attempt = 1, .alive = true, .end = {}, .pids = {}});
+    }
+    return list;
   }
+  std::uint64_t highest_job() override { return highest; }
   void forget(JobId, std::int64_t) override {}
   backend::Facts poll() override {
     const std::lock_guard lock(mutex_);
@@ -52,6 +57,8 @@ class InstantBackend final : public backend::ExecutionBackend {
   void on_facts(std::function<void()> wake) override { wake_ = std::move(wake); }
 
   std::atomic<bool> block = false;
+  std::uint64_t known = 0;    // a job that runs
+  std::uint64_t highest = 0;
 
  private:
   std::mutex mutex_;
@@ -71,11 +78,14 @@ class DaemonTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  Result<std::unique_ptr<Daemon>> make(Config config = {}) {
+  Result<std::unique_ptr<Daemon>> make(Config config = {}, store::Loss loss = {}) {
     auto backend = std::make_unique<InstantBackend>();
     backend_ = backend.get();
+    backend->known = known_;
+    backend->highest = highest_;
     return make_daemon({.state_directory = folder_ + "/state",
                         .config = std::move(config),
+                        .loss = loss,
                         .backend = std::move(backend),
                         .backend_name = "instant",
                         .version = "test"});
@@ -114,6 +124,8 @@ class DaemonTest : public testing::Test {
   }
 
   std::string folder_;
+  std::uint64_t known_ = 0;
+  std::uint64_t highest_ = 0;
   InstantBackend* backend_ = nullptr;
 };
 
@@ -156,6 +168,34 @@ TEST_F(DaemonTest, JobsAreThereAfterAStop) {
   ASSERT_TRUE((*daemon)->start().ok());
   EXPECT_EQ(state(**daemon, "1"), "done");
   EXPECT_EQ(submit(**daemon, command("true"))->id, "2");
+}
+
+TEST_F(DaemonTest, AJournalThatDoesNotKnowWhatRunsIsRefused) {
+  known_ = 7;
+  const auto refused = make();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorruption);
+  EXPECT_NE(refused.error().message.find("job 7"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("rota serve --accept-loss"), std::string::npos);
+  auto daemon = make({}, store::Loss::kAccept);
+  ASSERT_TRUE(daemon.ok()) << daemon.error().message;
+  ASSERT_TRUE((*daemon)->start().ok());
+  EXPECT_EQ(submit(**daemon, command("true"))->id, "8");
+}
+
+TEST_F(DaemonTest, NumbersThatLeftATraceAreNotGivenAgain) {
+  highest_ = 41;
+  auto daemon = make();
+  ASSERT_TRUE(daemon.ok()) << daemon.error().message;
+  ASSERT_TRUE((*daemon)->start().ok());
+  EXPECT_EQ(submit(**daemon, command("true"))->id, "42");
+  (*daemon)->stop();
+  daemon->reset();
+  highest_ = 9'000'000'000;
+  auto again = make();
+  ASSERT_TRUE(again.ok());
+  ASSERT_TRUE((*again)->start().ok());
+  EXPECT_EQ(submit(**again, command("true"))->id, "43") << "no number of ours";
 }
 
 TEST_F(DaemonTest, OneDaemonPerStateFolder) {

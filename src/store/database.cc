@@ -148,6 +148,10 @@ Result<std::string> Database::query_text(std::string_view sql) {
   return *row ? statement->text(0) : std::string();
 }
 
+void Database::leave_as_it_is() {
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 bool Database::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
 }  // namespace rota::store

@@ -57,6 +57,8 @@ class Database {
   Result<std::int64_t> query_integer(std::string_view sql);
   Result<std::string> query_text(std::string_view sql);
   [[nodiscard]] bool in_transaction() const;
+  /// Closing will not fold the write-ahead file into the main one, as it does otherwise.
+  void leave_as_it_is();
 
  private:
   explicit Database(sqlite3* handle) : handle_(handle) {}

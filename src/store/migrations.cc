@@ -83,9 +83,9 @@ UPDATE history SET queue = COALESCE(json_extract(payload, '$.queue'), ''),
 
 std::span<const std::string_view> migrations() { return kSteps; }
 
-Status migrate(Database& database) {
+Result<std::int64_t> schema_version(Database& database) {
   const Result<std::int64_t> version = database.query_integer("PRAGMA user_version");
-  if (!version.ok()) return version.error();
+  if (!version.ok()) return version;
   const auto newest = static_cast<std::int64_t>(kSteps.size());
   if (*version > newest) {
     return Error{.code = ErrorCode::kUnsupported,
@@ -94,6 +94,13 @@ Status migrate(Database& database) {
                             std::to_string(newest) + ": start the newer version, or give "
                             "another state folder with --state"};
   }
+  return version;
+}
+
+Status migrate(Database& database) {
+  const Result<std::int64_t> version = schema_version(database);
+  if (!version.ok()) return version.error();
+  const auto newest = static_cast<std::int64_t>(kSteps.size());
   for (std::int64_t step = *version; step < newest; ++step) {
     const std::string_view text = kSteps[static_cast<std::size_t>(step)];
     const std::string sql = "BEGIN IMMEDIATE;" + std::string(text) +

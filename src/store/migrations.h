@@ -14,6 +14,10 @@ namespace rota::store {
 /// Step i takes a file from version i to i + 1.
 [[nodiscard]] std::span<const std::string_view> migrations();
 
+/// How many steps the file has had; 0: it is new. Error: kUnsupported when it is newer than this
+/// program.
+Result<std::int64_t> schema_version(Database& database);
+
 /// Brings the file to the newest version, each step in a transaction of its own with its number.
 /// Error: kUnsupported when the file is newer than this program; the file is left as it is.
 Status migrate(Database& database);

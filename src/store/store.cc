@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "store/database.h"
 #include "store/folder.h"
+#include "store/high_water.h"
 #include "store/migrations.h"
 
 namespace rota::store {
@@ -38,26 +39,10 @@ JobId job_of(std::int64_t number) { return JobId(static_cast<std::uint64_t>(numb
 
 }  // namespace
 
-/// Numbers that must never go back; written with the transaction that moved them.
-struct Counters {
-  std::int64_t id = 0;
-  std::int64_t submission = 0;
-  std::int64_t journal = 0;
-  std::int64_t event = 0;
-
-  friend bool operator==(const Counters&, const Counters&) = default;
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("id", self.id);
-    visit("submission", self.submission);
-    visit("journal", self.journal);
-    visit("event", self.event);
-  }
-};
-
 struct Store::Impl {
   std::string directory;
   std::unique_ptr<FolderLock> lock;
+  std::unique_ptr<HighWater> high_water;
   std::unique_ptr<Database> database;  // before the statements: destroyed after them
   std::map<std::string, Statement, std::less<>> statements;
   Counters counters;
@@ -120,9 +105,13 @@ struct Store::Impl {
 
   Status load_counters();
   Status check_file();
+  Status check_end(Loss loss);
 };
 
 Status Store::Impl::load_counters() {
+  const Result<std::int64_t> version = schema_version(*database);
+  if (!version.ok()) return version.error();
+  if (*version == 0) return {};  // a new file
   const Result<std::string> text =
       database->query_text("SELECT value FROM meta WHERE key = 'counters'");
   if (!text.ok()) return text.error();
@@ -144,17 +133,43 @@ Status Store::Impl::check_file() {
   return {};
 }
 
+/// Whether the journal reaches as far as it once did. Accepted: it goes on with numbers that were
+/// never given; those of its own rows have to follow one another.
+Status Store::Impl::check_end(Loss loss) {
+  Result<std::unique_ptr<HighWater>> opened = HighWater::open(directory);
+  if (!opened.ok()) return opened.error();
+  high_water = *std::move(opened);
+  const std::optional<Counters> high = high_water->read();
+  if (!high || (high->journal <= counters.journal && high->id <= counters.id)) return {};
+  if (loss == Loss::kRefuse) {
+    return Error{
+        .code = ErrorCode::kCorruption,
+        .message = "the journal has lost its end: it has " + std::to_string(counters.journal) +
+                   " rows and jobs up to " + std::to_string(counters.id) + ", and there were " +
+                   std::to_string(high->journal) + " rows and jobs up to " +
+                   std::to_string(high->id) +
+                   ". Its file or the -wal file beside it was damaged, deleted or replaced by an "
+                   "older one; nothing was changed. Restore the whole state folder from a copy; or "
+                   "go on without what is lost, and have what still runs of it ended: rota serve "
+                   "--accept-loss"};
+  }
+  counters.id = std::max(counters.id, high->id);
+  counters.submission = std::max(counters.submission, high->submission);
+  counters.event = std::max(counters.event, high->event);
+  return {};
+}
+
 Store::Store() : impl_(std::make_unique<Impl>()) {}
 Store::~Store() = default;
 
-Result<std::unique_ptr<Store>> Store::open(const std::string& directory) {
+Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Loss loss) {
   std::unique_ptr<Store> store(new Store());
-  const Status status = store->open_in(directory);
+  const Status status = store->open_in(directory, loss);
   if (!status.ok()) return status.error();
   return store;
 }
 
-Status Store::open_in(const std::string& directory) {
+Status Store::open_in(const std::string& directory, Loss loss) {
   Impl& impl = *impl_;
   impl.directory = directory;
   Result<std::unique_ptr<FolderLock>> lock = FolderLock::take(directory);
@@ -171,14 +186,20 @@ Status Store::open_in(const std::string& directory) {
   if (!database.ok()) return database.error();
   impl.database = *std::move(database);
   Status status = impl.check_file();
+  if (status.ok()) status = impl.load_counters();
+  if (status.ok()) status = impl.check_end(loss);
   if (status.ok()) {
     status = impl.database->execute(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
         "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;");
   }
   if (status.ok()) status = migrate(*impl.database);
-  if (status.ok()) status = impl.load_counters();
+  if (status.ok() && !(impl.counters == impl.durable)) {
+    begin();
+    status = Store::commit();
+  }
   if (status.ok()) return status;
+  impl.database->leave_as_it_is();
   Error error = status.error();
   if (error.where.empty()) error.where = directory + kFile;
   return error;
@@ -186,6 +207,7 @@ Status Store::open_in(const std::string& directory) {
 
 const std::string& Store::directory() const { return impl_->directory; }
 std::int64_t Store::last_journal_seq() const { return impl_->counters.journal; }
+std::uint64_t Store::last_id() const { return static_cast<std::uint64_t>(impl_->counters.id); }
 std::int64_t Store::last_event_seq() const { return impl_->counters.event; }
 
 // ---- transactions ----
@@ -204,6 +226,7 @@ Status Store::commit() {
     rollback();
     return result;
   }
+  if (!(impl.counters == impl.durable)) impl.high_water->write(impl.counters);
   impl.durable = impl.counters;
   return result;
 }
@@ -230,6 +253,13 @@ std::uint64_t Store::take_ids(std::int64_t count) {
   const std::int64_t first = impl_->counters.id + 1;
   impl_->counters.id += count;
   return static_cast<std::uint64_t>(first);
+}
+
+Status Store::never_below(std::uint64_t id) {
+  if (id <= last_id()) return {};
+  begin();
+  impl_->counters.id = static_cast<std::int64_t>(id);
+  return commit();
 }
 
 std::int64_t Store::take_submission_id() { return ++impl_->counters.submission; }

@@ -92,12 +92,17 @@ struct HistoryQuery {
   std::int64_t limit = 500;
 };
 
+/// What to do with a journal that ends before what was once written to it.
+enum class Loss { kRefuse, kAccept };
+
 class Store {
  public:
   /// Makes folder and file when missing, takes the folder's lock, checks and migrates the file.
-  /// Error: kConflict (another process has the folder), kCorruption (the file is kept as it is),
-  /// kUnsupported (newer schema), kUnavailable.
-  static Result<std::unique_ptr<Store>> open(const std::string& directory);
+  /// Error: kConflict (another process has the folder), kCorruption (the file is kept as it is; also
+  /// when it is sound but has lost its end, unless that is accepted), kUnsupported (newer schema),
+  /// kUnavailable. A number once given is never given again, whatever was lost.
+  static Result<std::unique_ptr<Store>> open(const std::string& directory,
+                                             Loss loss = Loss::kRefuse);
   virtual ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -113,6 +118,8 @@ class Store {
   // ---- writes, inside a transaction ----
   /// The first of `count` numbers never given before. Durable with the transaction.
   std::uint64_t take_ids(std::int64_t count);
+  /// A transaction of its own: numbers up to `id` count as given.
+  Status never_below(std::uint64_t id);
   std::int64_t append(Instant time, std::string_view kind, std::string_view payload);
   void add_submission(const SubmissionRow& row);  // id: from take_submission_id()
   std::int64_t take_submission_id();
@@ -166,12 +173,13 @@ class Store {
   [[nodiscard]] Result<std::vector<HistoryRow>> history(const HistoryQuery& query);
   [[nodiscard]] Result<std::string> meta(const std::string& key);  // empty: not set
   [[nodiscard]] std::int64_t last_journal_seq() const;
+  [[nodiscard]] std::uint64_t last_id() const;  // the highest number given; 0: none
   [[nodiscard]] const std::string& directory() const;
 
  protected:
   Store();
   /// What open() does, for classes that add faults of their own.
-  Status open_in(const std::string& directory);
+  Status open_in(const std::string& directory, Loss loss = Loss::kRefuse);
 
  private:
   struct Impl;

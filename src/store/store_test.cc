@@ -417,5 +417,114 @@ TEST_F(StoreTest, AFullDiskIsAnErrorAndNothingElse) {
   EXPECT_EQ(store->journal_after(0)->size(), 2U);
 }
 
+
+// ---- a journal that lost its end ----
+
+class LostEnd : public StoreTest {
+ protected:
+  /// Twenty rows and jobs, of which the last ones stand in the write-ahead file alone; and what a
+  /// daemon that was killed leaves.
+  void SetUp() override {
+    StoreTest::SetUp();
+    auto store = open();
+    for (int i = 0; i < 20; ++i) {
+      store->begin();
+      store->take_ids(1);
+      store->append(Instant(i), "note", "{}");
+      ASSERT_TRUE(store->commit().ok());
+    }
+    std::filesystem::copy(folder_, root_ + "/killed");
+  }
+  void bring_back() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::copy(root_ + "/killed", folder_);
+  }
+  void expect_refused_then_accepted() {
+    for (int i = 0; i < 2; ++i) {
+      const Error error = open_error();
+      EXPECT_EQ(error.code, ErrorCode::kCorruption);
+      EXPECT_TRUE(has(error.message, "jobs up to 20")) << error.message;
+      EXPECT_TRUE(has(error.message, "rota serve --accept-loss")) << error.message;
+    }
+    {
+      const auto store = Store::open(folder_, Loss::kAccept);
+      ASSERT_TRUE(store.ok()) << store.error().message;
+      EXPECT_LT((*store)->last_journal_seq(), 20);
+      (*store)->begin();
+      EXPECT_EQ((*store)->take_ids(1), 21U) << "no number is given twice";
+      (*store)->append(Instant(99), "note", "{}");
+      ASSERT_TRUE((*store)->commit().ok());
+      EXPECT_TRUE((*store)->journal_after(0).ok());
+    }
+    auto store = open();  // accepted once and for all
+    EXPECT_EQ(store->last_id(), 21U);
+  }
+};
+
+TEST_F(LostEnd, NothingIsLostWithoutDamage) {
+  bring_back();
+  EXPECT_EQ(open()->last_journal_seq(), 20);
+  std::filesystem::remove(folder_ + "/high-water");
+  EXPECT_EQ(open()->last_journal_seq(), 20) << "made by an earlier version";
+}
+
+TEST_F(LostEnd, ADeletedWriteAheadFile) {
+  bring_back();
+  std::filesystem::remove(file() + "-wal");
+  std::filesystem::remove(file() + "-shm");
+  expect_refused_then_accepted();
+}
+
+TEST_F(LostEnd, ADamagedWriteAheadFile) {
+  bring_back();
+  std::filesystem::remove(file() + "-shm");
+  const auto size = std::filesystem::file_size(file() + "-wal");
+  {
+    std::fstream wal(file() + "-wal", std::ios::binary | std::ios::in | std::ios::out);
+    wal.seekp(static_cast<std::streamoff>(size / 2));
+    wal << "\xff\xff\xff\xff";
+  }
+  EXPECT_EQ(open_error().code, ErrorCode::kCorruption);
+  EXPECT_EQ(std::filesystem::file_size(file() + "-wal"), size) << "it was changed";
+  expect_refused_then_accepted();
+}
+
+TEST_F(LostEnd, ADeletedOrEmptiedJournal) {
+  bring_back();
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file() + end);
+  expect_refused_then_accepted();
+  bring_back();
+  for (const char* end : {"-wal", "-shm"}) std::filesystem::remove(file() + end);
+  std::filesystem::resize_file(file(), 0);
+  expect_refused_then_accepted();
+}
+
+TEST_F(LostEnd, ADamagedHighWaterFileIsNoReasonToStop) {
+  bring_back();
+  std::ofstream(folder_ + "/high-water") << "no idea";
+  {
+    auto store = open();
+    EXPECT_EQ(store->last_journal_seq(), 20);
+    store->begin();
+    store->append(Instant(99), "note", "{}");
+    ASSERT_TRUE(store->commit().ok());
+  }
+  EXPECT_EQ(open()->last_journal_seq(), 21);
+}
+
+TEST_F(StoreTest, NumbersThatWereSeenElsewhereAreNotGiven) {
+  {
+    auto store = open();
+    ASSERT_TRUE(store->never_below(7).ok());
+    ASSERT_TRUE(store->never_below(3).ok());
+    store->begin();
+    store->rollback();
+  }
+  auto store = open();
+  store->begin();
+  EXPECT_EQ(store->take_ids(1), 8U);
+  store->rollback();
+}
+
 }  // namespace
 }  // namespace rota::store

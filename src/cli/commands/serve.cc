@@ -53,6 +53,7 @@ std::vector<std::string> words_of(const ServeCommand& command) {
   add("--listen", command.serve.listen);
   add("--config", command.serve.config);
   add("--log-level", command.serve.log_level);
+  if (command.serve.accept_loss) words.emplace_back("--accept-loss");
   return words;
 }
 
@@ -140,6 +141,9 @@ Runner declare_serve(CLI::App& app, Context& context) {
       "Places");
   add("--log-level", command->serve.log_level, "trace, debug, info, warning, error, off", "LEVEL",
       "How");
+  app.add_flag("--accept-loss", command->serve.accept_loss,
+               "go on though the journal has lost its end")
+      ->group("How");
   app.add_flag("--foreground", command->foreground, "stay in this terminal (default)")
       ->group("How");
   app.add_flag("--background", command->background, "return when the daemon answers")
