@@ -1,4 +1,4 @@
-// Who is at the other end of a Unix socket, and what this system calls them.
+// Who is at the other end of a socket, and what this system calls them.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,11 @@ struct PeerId {
 
 /// Of the process that connected (SO_PEERCRED). Empty when the kernel does not say.
 std::optional<PeerId> peer_of(int socket);
+
+/// The account whose process holds the other end of a TCP connection within this machine, from the
+/// kernel's table of sockets (NETLINK_SOCK_DIAG). Good for counting; rights come from the token.
+/// -1: not known.
+std::int64_t loopback_uid(int socket);
 
 /// Account names by user id, kept for a minute since the name service may be slow. One thread.
 class Accounts {

@@ -105,10 +105,16 @@ class HttpServer::Impl {
     Acceptor acceptor;
     asio::steady_timer pause;
   };
+  /// Who sits where; the account is -1 where it is not known.
+  struct Seat {
+    DoorKind door = DoorKind::kUnix;
+    std::int64_t uid = -1;
+    friend auto operator<=>(const Seat&, const Seat&) = default;
+  };
   struct Seats {
     std::size_t of_unix = 0;
     std::size_t of_tcp = 0;
-    std::map<std::int64_t, std::size_t> of_user;
+    std::map<Seat, std::size_t> of_user;
   };
 
   server::Caller owner() {
@@ -194,31 +200,33 @@ class HttpServer::Impl {
     return true;
   }
 
-  [[nodiscard]] bool has_seat(const Door& door) const {
+  [[nodiscard]] bool has_seat(const Seat& seat) const {
     const ServerLimits& limits = options_.limits;
-    if (door.kind == DoorKind::kLoopback) return seats_.of_tcp < limits.tcp_connections;
-    const auto found = seats_.of_user.find(door.peer.uid);
+    const bool is_tcp = seat.door == DoorKind::kLoopback;
+    const std::size_t all = is_tcp ? limits.tcp_connections : limits.unix_connections;
+    const bool trusted = seat.uid == 0 || seat.uid == options_.admin_uid;
+    const std::size_t most = trusted ? all - all / 4 : limits.connections_per_user;
+    const auto found = seats_.of_user.find(seat);
     const std::size_t own = found == seats_.of_user.end() ? 0 : found->second;
-    return seats_.of_unix < limits.unix_connections &&
-           (door.peer.admin || own < limits.connections_per_user);
+    return (is_tcp ? seats_.of_tcp : seats_.of_unix) < all && own < most;
   }
 
-  void take_seat(const Door& door) {
-    ++(door.kind == DoorKind::kLoopback ? seats_.of_tcp : seats_.of_unix);
-    if (door.kind == DoorKind::kUnix) ++seats_.of_user[door.peer.uid];
+  void take_seat(const Seat& seat) {
+    ++(seat.door == DoorKind::kLoopback ? seats_.of_tcp : seats_.of_unix);
+    ++seats_.of_user[seat];
     ++count_;
   }
 
-  void leave_seat(const Door& door) {
-    --(door.kind == DoorKind::kLoopback ? seats_.of_tcp : seats_.of_unix);
+  void leave_seat(const Seat& seat) {
+    --(seat.door == DoorKind::kLoopback ? seats_.of_tcp : seats_.of_unix);
     --count_;
-    if (door.kind == DoorKind::kLoopback) return;
-    const auto found = seats_.of_user.find(door.peer.uid);
+    const auto found = seats_.of_user.find(seat);
     if (--found->second == 0) seats_.of_user.erase(found);
   }
 
   void welcome(const OpenDoor& open, Socket socket) {
     Door door{.kind = open.kind, .port = port_};
+    Seat seat{.door = open.kind};
     boost::system::error_code ignored;
     if (door.kind == DoorKind::kUnix) {
       const std::optional<PeerId> peer = peer_of(socket.native_handle());
@@ -226,21 +234,23 @@ class HttpServer::Impl {
       door.peer = caller_of(*peer,
                             {.admin_uid = options_.admin_uid, .admin_users = options_.admin_users},
                             accounts_);
+      seat.uid = peer->uid;
     } else {
+      seat.uid = loopback_uid(socket.native_handle());
       socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     }
     socket.non_blocking(true, ignored);
-    if (!has_seat(door)) {
+    if (!has_seat(seat)) {
       socket.send(asio::buffer(too_many(options_.version)), 0, ignored);
       return;
     }
-    take_seat(door);
+    take_seat(seat);
     const auto place = connections_.emplace(connections_.end());
     *place = std::make_shared<HttpConnection>(connection_context_, std::move(socket), door,
-                                              [this, place, door] {
+                                              [this, place, seat] {
                                                 const auto keep = *place;
                                                 connections_.erase(place);
-                                                leave_seat(door);
+                                                leave_seat(seat);
                                               });
     (*place)->start();
   }

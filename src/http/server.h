@@ -29,7 +29,9 @@ struct ServerLimits {
   std::size_t body_bytes = 1024 * 1024;
   std::size_t unix_connections = 512;
   std::size_t tcp_connections = 256;
-  std::size_t connections_per_user = 128;  // on the Unix socket; administrators are exempt
+  /// Of one account at each door, whatever it has sent. Root and the daemon's own account may take
+  /// three quarters of a door; those of TCP whose account is not known count as one.
+  std::size_t connections_per_user = 128;
   std::chrono::milliseconds header_time{10'000};  // from the first byte to the end of the header
   std::chrono::milliseconds body_time{30'000};
   std::chrono::milliseconds write_time{30'000};   // without any progress

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -240,15 +241,45 @@ TEST_F(Server, TooManyConnectionsAreToldSo) {
   EXPECT_EQ(status_of(unix_end(), get("/healthz")), 200);
 }
 
+/// The account of this test is root or the daemon's own, or else somebody.
 TEST_F(Server, OnePersonCannotTakeAllSeats) {
-  options_.admin_uid = -5;  // nobody: but root is always an administrator
-  options_.limits.connections_per_user = 2;
-  if (::getuid() == 0) GTEST_SKIP() << "root is exempt";
+  options_.admin_uid = -5;
+  options_.limits.unix_connections = options_.limits.tcp_connections = 8;
+  options_.limits.connections_per_user = 6;
   start();
-  Wire first = connect(unix_end());
-  Wire second = connect(unix_end());
-  expect_connections(2);
-  EXPECT_EQ(status_of(unix_end(), ""), 503);
+  std::vector<Wire> held;
+  for (int i = 0; i < 6; ++i) {
+    held.push_back(connect(unix_end()));
+    held.push_back(connect(tcp_end()));
+  }
+  expect_connections(12);
+  // Not even a request was sent.
+  for (const Endpoint& end : {unix_end(), tcp_end()}) EXPECT_EQ(status_of(end, ""), 503);
+  held.erase(held.begin(), held.begin() + 4);
+  expect_connections(8);
+  EXPECT_EQ(status_of(unix_end(), get("/healthz")), 200);
+  EXPECT_EQ(status_of(tcp_end(), tcp_get("/healthz")), 200);
+}
+
+TEST_F(Server, EveryAccountHasSeatsOfItsOwn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  options_.limits.unix_connections = options_.limits.tcp_connections = 8;
+  options_.limits.connections_per_user = 2;
+  start();
+  std::vector<Wire> held;
+  for (int i = 0; i < 6; ++i) held.push_back(connect(tcp_end()));
+  expect_connections(6);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(9);
+    const Wire mine = connect(tcp_end());
+    const Wire second = connect(tcp_end());
+    ::_exit(status_of(tcp_end(), "") == 503 ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(::waitpid(child, &state, 0), child);
+  EXPECT_EQ(WEXITSTATUS(state), 0) << "two seats for another account, and no third";
+  expect_connections(6);
 }
 
 TEST_F(Server, ManyParallelConnections) {
