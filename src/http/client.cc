@@ -1,6 +1,7 @@
 #include "http/client.h"
 
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -199,16 +200,20 @@ Result<api::LogChunk> Client::follow_log(std::string_view id, FollowLog follow,
                                          const std::function<Follow(std::string_view)>& sink,
                                          const std::function<Follow()>& idle) {
   Patience patience(impl_->calls.options().retry_time);
-  bool contact = false;
+  bool contact = !daemon_version().empty();
+  bool lost = false;
   const std::chrono::seconds wait(!follow.until_final ? 0 : idle ? 1 : kWaitSeconds);
   while (true) {
     Result<api::LogChunk> chunk = log(id, follow.from, wait);
     if (!chunk) {
+      // The call that broke may have waited for output for longer than the patience lasts.
+      if (!std::exchange(lost, true)) patience.renew();
       if (!contact || !is_lost(chunk.error()) || !patience.wait()) return chunk;
+      if (idle && idle() == Follow::kStop) return chunk;
       continue;
     }
     contact = true;
-    patience.renew();
+    lost = false;
     const std::string data = std::exchange(chunk->data, {});
     follow.from.offset = chunk->offset + static_cast<std::int64_t>(data.size());
     const bool stop = (!data.empty() && sink(data) == Follow::kStop) ||

@@ -34,7 +34,7 @@ struct ClientOptions {
   std::chrono::milliseconds connect_time{3'000};
   std::chrono::milliseconds answer_time{70'000};   // a little longer than the server's own limit
   std::chrono::milliseconds stream_time{45'000};   // three missed heartbeats end a stream
-  std::chrono::milliseconds retry_time{10'000};    // how long a lost daemon is waited for
+  std::chrono::milliseconds retry_time{30'000};    // how long a lost daemon is waited for
 };
 
 /// What a follower wants next.

@@ -262,6 +262,31 @@ TEST_F(ClientTest, FollowsALogToItsEndAcrossARestart) {
   EXPECT_EQ(whole, service_.log_text);
 }
 
+TEST_F(ClientTest, AQuietLogIsFollowedAcrossARestart) {
+  service_.log_text = "begin\n";
+  start();
+  Client client(unix_end(), {.retry_time = milliseconds(1000)});
+  std::thread world([&] {
+    // Nothing comes for longer than a lost daemon is waited for.
+    std::this_thread::sleep_for(milliseconds(1500));
+    stop();
+    std::this_thread::sleep_for(milliseconds(300));
+    start();
+    service_.run_and_wait([&] {
+      service_.log_text += "end\n";
+      service_.log_final = true;
+    });
+  });
+  std::string whole;
+  const auto last = client.follow_log("7", {}, [&](std::string_view piece) {
+    whole += piece;
+    return Follow::kGoOn;
+  });
+  world.join();
+  ASSERT_TRUE(last.ok()) << last.error().message;
+  EXPECT_EQ(whole, "begin\nend\n");
+}
+
 TEST_F(ClientTest, AFollowerCanStop) {
   service_.log_text = "abc";
   start();
