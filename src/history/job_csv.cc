@@ -17,6 +17,7 @@ constexpr std::array<std::array<std::string_view, 4>, 4> kColumnNames{{
 }};
 constexpr std::array<std::string_view, 4> kRoleWords{"submit time", "run time", "GPUs", "team"};
 constexpr std::int64_t kGpusMax = 1'000'000;
+constexpr Duration kRuntimeMax = Duration::days(36'500);
 constexpr std::int64_t kSecondsMax = 4'000'000'000;  // up to the year 2096
 
 /// Days from 1970-01-01 (Howard Hinnant's civil calendar algorithm).
@@ -98,6 +99,10 @@ Result<HistoryJob> JobCsvReader::job_of(const std::vector<CsvField>& fields) con
   if (!runtime) return runtime.error();
   if (parse_civil_seconds(runtime_field.text)) {
     return lines_.error_at(runtime_field.column, "the run time must be a number, not a date");
+  }
+  if (Duration(*runtime) > kRuntimeMax) {
+    return lines_.error_at(runtime_field.column, "the run time '" + runtime_field.text +
+                                                     "' is longer than 36500 days");
   }
   const CsvField& gpus_field = field(Role::kGpus);
   const auto gpus = parse_int(gpus_field.text);

@@ -87,6 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"timestamp,duration,num_gpus\n1,2,1.5\n", "jobs.csv:2:5", "'1.5'"},
         BadFile{"timestamp,duration,num_gpus\n1,2,9999999\n", "jobs.csv:2:5", "1000000"},
         BadFile{"timestamp,duration,num_gpus\n1,99999999999999,1\n", "jobs.csv:2:3", "no time"},
+        BadFile{"timestamp,duration,num_gpus\n1,3500000000,1\n", "jobs.csv:2:3", "36500 days"},
         BadFile{"timestamp,duration,num_gpus\n1,2,\"1\n", "jobs.csv:2:5", "never closed"},
         BadFile{"timestamp,duration,num_gpus\n1,2,\"1\"x\n", "jobs.csv:2:8", "comma"}));
 

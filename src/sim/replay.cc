@@ -124,7 +124,7 @@ class Replay {
 
   JobSpec spec_of(const ReplayJob& job) {
     JobSpec spec;
-    spec.time_limit = job.runtime;
+    spec.time_limit = std::max(job.runtime, Duration(1));  // one of no duration ends at once
     spec.true_runtime = job.runtime;
     spec.shape.task.gpus = whole_gpus(job.gpus);
     if (job.gpus > task_gpus_max_) {

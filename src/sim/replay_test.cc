@@ -62,6 +62,18 @@ TEST(Replay, RefusesUnsortedJobsAndAnEmptyCluster) {
   EXPECT_FALSE(replay(uniform_nodes(1, 0), {job(5, 1, 1)}, {}, {}));
 }
 
+TEST(Replay, AJobOfNoDurationEndsAtOnce) {
+  for (const Backfill backfill : {Backfill::kOff, Backfill::kEasy, Backfill::kConservative}) {
+    const auto result = replay(uniform_nodes(1, 1), {job(0, 10, 1), job(1, 0, 1), job(1, 5, 1)},
+                               {.backfill = backfill}, {});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->finished, 3);
+    EXPECT_EQ(result->wait.max, Duration::seconds(9));
+    EXPECT_EQ(result->completion.max, Duration::seconds(14));
+    EXPECT_TRUE(result->gpu_time_held == Int128{15'000'000'000} * 1000);
+  }
+}
+
 TEST(Replay, NoJobsGiveZeros) {
   const auto result = replay(uniform_nodes(1, 4), {}, {}, {});
   ASSERT_TRUE(result);
