@@ -165,18 +165,23 @@ struct DeviceReported {
     visit("user", self.user);
   }
 };
+/// `at`: when it truly happened, where the back-end knows; learned later, it is applied at that
+/// instant as far as the engine's time allows.
 struct AttemptStarted {
   JobId job;
   std::int64_t attempt = 0;
+  std::optional<Instant> at = {};
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("job", self.job);
     visit("attempt", self.attempt);
+    visit("at", self.at);
   }
 };
 enum class EndKind {
   kExited,        // its processes ended by themselves: exit_code, signal
-  kStopped,       // gone after a Stop decision; the decision's cause decides what follows
+  kStopped,       // gone after a Stop decision; the decision's cause decides what follows. Without
+                  // one: past its time limit for that cause, else begun again
   kLaunchFailed,  // never ran: a fault of node or back-end, not of the job
   kLost,          // its node or device failed under it
 };
@@ -191,6 +196,7 @@ struct AttemptEnded {
   std::int64_t signal = 0;
   std::string node;    // where it failed first, when known
   std::string detail;  // for people
+  std::optional<Instant> at = {};  // as AttemptStarted::at: when nothing of it was left
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("job", self.job);
@@ -200,6 +206,7 @@ struct AttemptEnded {
     visit("signal", self.signal);
     visit("node", self.node);
     visit("detail", self.detail);
+    visit("at", self.at);
   }
 };
 /// Tasks of an elastic attempt that are gone after a StopTasks decision.

@@ -40,6 +40,25 @@ bool Attempt::all_begun() const {
   });
 }
 
+std::optional<Instant> Attempt::begun_at() const {
+  std::int64_t latest = 0;
+  for (const AttemptTask& task : tasks) {
+    if (!task.has_status || task.status.started_ns == 0) return std::nullopt;
+    latest = std::max(latest, task.status.started_ns);
+  }
+  return tasks.empty() ? std::nullopt : std::optional(Instant(latest));
+}
+
+std::optional<Instant> Attempt::gone_at() const {
+  std::int64_t latest = 0;
+  for (const AttemptTask& task : tasks) {
+    const std::int64_t gone = task.lost ? task.lost_ns : task.status.ended_ns;
+    if (gone == 0) return std::nullopt;
+    latest = std::max(latest, gone);
+  }
+  return tasks.empty() ? std::nullopt : std::optional(Instant(latest));
+}
+
 const AttemptTask* Attempt::first_failure() const {
   const AttemptTask* first = nullptr;
   for (const AttemptTask& task : tasks) {
@@ -61,6 +80,7 @@ AttemptEnded Attempt::compose_end() const {
   AttemptEnded result;
   result.job = job;
   result.attempt = number;
+  result.at = gone_at();
   const AttemptTask* shown = first_failure();
   const bool all_dropped = std::all_of(tasks.begin(), tasks.end(),
                                        [](const AttemptTask& t) { return t.dropped; });

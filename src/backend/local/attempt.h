@@ -23,6 +23,7 @@ struct AttemptTask {
   bool gone = false;              // nothing of it runs any more
   bool lost = false;              // its shim vanished without writing how it ended
   std::string lost_detail;
+  std::int64_t lost_ns = 0;       // at the latest then; 0: not known
   bool stop_sent = false;         // by an order or for the gang
   bool dropped = false;           // one of the tasks of an order that stops only some
   bool drop_told = false;
@@ -34,6 +35,9 @@ struct Attempt {
   std::string dir;
   shim::Order order;
   std::vector<AttemptTask> tasks;
+  std::vector<shim::Process> strays;  // of an orphan: no file tells of its tasks
+  bool orphan = false;
+  std::optional<std::int64_t> limit_ns;  // as the shims know it
   bool stop_ordered = false;      // of all tasks, from outside
   bool started_told = false;
   bool ending = false;            // all tasks are gone; its devices are being looked at
@@ -42,6 +46,9 @@ struct Attempt {
 
   [[nodiscard]] bool all_gone() const;
   [[nodiscard]] bool all_begun() const;
+  /// Of the last task; absent where one is not known.
+  [[nodiscard]] std::optional<Instant> begun_at() const;
+  [[nodiscard]] std::optional<Instant> gone_at() const;
   /// The first task, in time, that failed by itself; null: none.
   [[nodiscard]] const AttemptTask* first_failure() const;
   /// How the attempt ended; all tasks must be gone.

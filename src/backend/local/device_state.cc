@@ -100,6 +100,14 @@ bool DeviceStates::any_held() const {
                      [](const auto& entry) { return entry.second.held; });
 }
 
+std::map<DeviceKey, std::int64_t> DeviceStates::held_pids() const {
+  std::map<DeviceKey, std::int64_t> pids;
+  for (const auto& [key, told] : told_) {
+    if (told.held) pids[key] = told.held_pid;
+  }
+  return pids;
+}
+
 std::string DeviceStates::save() const {
   std::ostringstream text;
   for (const auto& [key, told] : told_) {

@@ -52,6 +52,8 @@ class DeviceStates {
   void held(const DeviceKey& key, std::int64_t pid, Facts& out);
 
   [[nodiscard]] bool any_held() const;
+  /// The process that was last told to hold each device.
+  [[nodiscard]] std::map<DeviceKey, std::int64_t> held_pids() const;
 
   /// Text that load() understands; holds only devices that are not in order.
   [[nodiscard]] std::string save() const;

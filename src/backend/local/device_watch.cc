@@ -58,6 +58,10 @@ DeviceWatch::DeviceWatch(std::shared_ptr<telemetry::DeviceDriver> driver, Option
       states_(options_.suspect_after) {
   std::string text;
   if (shim::read_file(options_.state_file, text)) states_.load(text);
+  // What held a device before a restart holds it still, if it lives.
+  for (const auto& [device, pid] : states_.held_pids()) {
+    holders_.push_back({{pid, shim::process_facts(pid).start}, device});
+  }
 }
 
 DeviceWatch::~DeviceWatch() {

@@ -1,27 +1,19 @@
 // What a daemon finds when it starts: attempts of the one before.
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "backend/local/local_impl.h"
 #include "backend/local/shim/system.h"
 #include "backend/local/shim_process.h"
-#include "base/text.h"
 
 namespace rota::backend {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// `7.2` -> job 7, attempt 2.
-bool parse_key(const std::string& name, AttemptKey& key) {
-  const std::size_t dot = name.find('.');
-  if (dot == std::string::npos) return false;
-  const auto job = parse_int(name.substr(0, dot));
-  const auto attempt = parse_int(name.substr(dot + 1));
-  if (!job.ok() || !attempt.ok() || *job <= 0 || *attempt <= 0) return false;
-  key = {JobId(static_cast<std::uint64_t>(*job)), *attempt};
-  return true;
-}
 
 bool read_order(const std::string& dir, shim::Order& order) {
   std::string text;
@@ -31,6 +23,16 @@ bool read_order(const std::string& dir, shim::Order& order) {
     return true;
   } catch (const nlohmann::json::exception&) {
     return false;
+  }
+}
+
+std::optional<shim::TimeLimit> read_limit(const std::string& dir) {
+  std::string text;
+  if (!shim::read_file(dir + "/" + shim::limit_file(), text)) return std::nullopt;
+  try {
+    return shim::limit_from(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
   }
 }
 
@@ -58,6 +60,69 @@ void LocalBackend::Impl::adopt_all() {
     if (name.starts_with("gone-")) janitor.remove(at->path().string());
   }
   for (const auto& [key, dir] : found) adopt(dir, key);
+  adopt_strays();
+  sweep_folders();
+}
+
+/// Processes of attempts whose folder is gone: they must not run beside what is begun next.
+void LocalBackend::Impl::adopt_strays() {
+  for (const auto& [key, processes] : find_strays(stray_places())) {
+    if (attempts.contains(key)) continue;
+    Attempt attempt;
+    attempt.job = key.first;
+    attempt.number = key.second;
+    attempt.dir = attempts_dir + "/" + std::to_string(key.first.value()) + "." +
+                  std::to_string(key.second);
+    adopt_orphan(std::move(attempt), "its folder " + attempt.dir + " is gone");
+  }
+}
+
+/// An attempt of which nothing can be read. Whatever of it runs is killed, and it counts as running
+/// until that is gone, so that its devices go to nobody else.
+void LocalBackend::Impl::adopt_orphan(Attempt attempt, const std::string& why) {
+  const AttemptKey key{attempt.job, attempt.number};
+  const auto before = find_strays(stray_places())[key].size();
+  attempt.orphan = true;
+  attempt.strays = kill_attempt(stray_places(), key);
+  attempt.order.checkpoint_dir = checkpoint_root + "/" + std::to_string(key.first.value());
+  attempt.end = {key.first, key.second, EndKind::kLost, 0, 0, {}, why};
+  if (before > 0) {
+    attempt.end.detail += "; " + std::to_string(before) +
+                          (before == 1 ? " process of it was killed" : " processes were killed");
+  }
+  Attempt& stored = attempts.insert_or_assign(key, std::move(attempt)).first->second;
+  check_orphan(stored);
+}
+
+/// What a daemon that was killed had no time to remove: scripts and empty folders of jobs that
+/// have nothing here any more.
+void LocalBackend::Impl::sweep_folders() {
+  std::error_code fault;
+  for (fs::directory_iterator at(script_dir, fault), end; !fault && at != end;
+       at.increment(fault)) {
+    // <job>.<attempt>, or <job>.<attempt>.<process> while it is being written.
+    const std::string name = at->path().filename().string();
+    const std::size_t dots = name.find('.', name.find('.') + 1);
+    AttemptKey key;
+    const bool is_ours = parse_key(name.substr(0, dots), key);
+    if (is_ours && !attempts.contains(key)) ::unlink(at->path().c_str());
+  }
+  for (const std::int64_t job : shim::numbered_entries(checkpoint_root)) {
+    const auto known = attempts.lower_bound({JobId(static_cast<std::uint64_t>(job)), 0});
+    if (known != attempts.end() && known->first.first.value() == static_cast<std::uint64_t>(job)) {
+      continue;
+    }
+    ::rmdir((checkpoint_root + "/" + std::to_string(job)).c_str());  // refused when not empty
+  }
+}
+
+std::uint64_t LocalBackend::Impl::highest_job() {
+  const std::lock_guard lock(mutex);
+  std::uint64_t highest = attempts.empty() ? 0 : attempts.rbegin()->first.first.value();
+  for (const std::int64_t job : shim::numbered_entries(checkpoint_root)) {
+    highest = std::max(highest, static_cast<std::uint64_t>(job));
+  }
+  return highest;
 }
 
 void LocalBackend::Impl::adopt(const std::string& dir, AttemptKey key) {
@@ -67,17 +132,16 @@ void LocalBackend::Impl::adopt(const std::string& dir, AttemptKey key) {
   attempt.dir = dir;
   std::error_code fault;
   if (!fs::exists(dir + "/" + shim::order_file(), fault)) {
-    fs::remove_all(dir, fault);  // a crash between the folder and the order: nothing was begun
+    // A crash between the folder and the order: nothing was begun. Else adopt_strays() finds it.
+    fs::remove_all(dir, fault);
     return;
   }
   if (!read_order(dir, attempt.order)) {
-    attempt.ended = true;
-    attempt.end = {key.first, key.second, EndKind::kLost, 0, 0, {},
-                   "the file " + dir + "/" + shim::order_file() + " cannot be read"};
-    add_fact(attempt.end);
-    attempts.emplace(key, std::move(attempt));
+    adopt_orphan(std::move(attempt),
+                 "the file " + dir + "/" + shim::order_file() + " cannot be read");
     return;
   }
+  attempt.limit_ns = read_limit(dir).value_or(shim::TimeLimit{attempt.order.time_limit_ns}).ns;
   ports.adopt(static_cast<int>(attempt.order.port));
   bool every_stop_ordered = !attempt.order.tasks.empty();
   for (const shim::TaskOrder& order : attempt.order.tasks) {
@@ -127,6 +191,7 @@ void LocalBackend::Impl::declare_lost(Attempt& attempt, AttemptTask& task,
   task.gone = true;
   task.lost = true;
   task.lost_detail = why;
+  if (task.has_status && task.status.boot != boot) task.lost_ns = shim::booted_ns();
   if (task.status.boot != boot && task.has_status) return;  // nothing of it can be left
   for (const shim::TaskOrder& order : attempt.order.tasks) {
     if (order.rank == task.rank) task.status.leftovers = kill_strays(order, task.status);

@@ -115,6 +115,7 @@ LocalBackend::Impl::~Impl() {
   for (const int fd : {lock_fd, notify_fd, epoll_fd, stop_fd}) {
     if (fd >= 0) ::close(fd);
   }
+  if (!script_dir.empty()) ::rmdir(script_dir.c_str());  // stays while there is a script in it
 }
 
 Status LocalBackend::Impl::prepare() {
@@ -223,6 +224,7 @@ Status LocalBackend::Impl::start(const StartOrder& order) {
   attempt.number = order.attempt;
   attempt.dir = context.attempt_dir;
   attempt.order = *std::move(built);
+  attempt.limit_ns = attempt.order.time_limit_ns;
   for (const shim::TaskOrder& task : attempt.order.tasks) {
     AttemptTask added;
     added.rank = task.rank;
@@ -310,7 +312,9 @@ void LocalBackend::Impl::request_stop(Attempt& attempt, AttemptTask& task,
   // The file first: a shim that is not listening yet reads it when it is.
   const std::string path = attempt.dir + "/" + shim::task_file(task.rank, "stop");
   const bool written = shim::replace_file(path, shim::to_json(stop).dump());
+  check_later(attempt, task, stop.grace_ns);
   if (task.pidfd < 0) return;
+  signal_pidfd(task.pidfd, SIGCONT);
   // Without the file (disk full) the shim still knows what SIGTERM means: stop, with its own grace.
   signal_pidfd(task.pidfd, written ? SIGUSR1 : SIGTERM);
 }
@@ -332,6 +336,23 @@ Status LocalBackend::Impl::send_signal(AttemptKey key, int signal_number) {
   return Error{ErrorCode::kConflict, name_of_attempt(key) + " has no process to signal now"};
 }
 
+Status LocalBackend::Impl::set_time_limit(AttemptKey key, std::optional<std::int64_t> limit_ns) {
+  const std::lock_guard lock(mutex);
+  const auto found = attempts.find(key);
+  if (found == attempts.end()) return {};
+  Attempt& attempt = found->second;
+  if (attempt.ended || attempt.orphan || attempt.limit_ns == limit_ns) return {};
+  const std::string path = attempt.dir + "/" + shim::limit_file();
+  if (!shim::replace_file(path, shim::to_json(shim::TimeLimit{limit_ns}).dump())) {
+    return system_error("cannot write " + path);
+  }
+  attempt.limit_ns = limit_ns;
+  for (const AttemptTask& task : attempt.tasks) {
+    if (task.pidfd >= 0) signal_pidfd(task.pidfd, SIGUSR1);
+  }
+  return {};
+}
+
 std::vector<KnownAttempt> LocalBackend::Impl::list() {
   const std::lock_guard lock(mutex);
   std::vector<KnownAttempt> known;
@@ -344,6 +365,7 @@ std::vector<KnownAttempt> LocalBackend::Impl::list() {
     for (const AttemptTask& task : attempt.tasks) {
       if (!task.gone && task.status.main.pid != 0) entry.pids.push_back(task.status.main.pid);
     }
+    for (const shim::Process& stray : attempt.strays) entry.pids.push_back(stray.pid);
     known.push_back(std::move(entry));
   }
   return known;
@@ -378,10 +400,10 @@ Facts LocalBackend::Impl::poll() {
 void LocalBackend::Impl::add_fact(Event fact) { facts.push_back(std::move(fact)); }
 
 void LocalBackend::Impl::evaluate(Attempt& attempt) {
-  if (attempt.ending || attempt.ended) return;
+  if (attempt.ending || attempt.ended || attempt.orphan) return;
   if (!attempt.started_told && attempt.all_begun()) {
     attempt.started_told = true;
-    add_fact(AttemptStarted{attempt.job, attempt.number});
+    add_fact(AttemptStarted{attempt.job, attempt.number, attempt.begun_at()});
   }
   const bool all_gone = attempt.all_gone();
   const std::vector<std::int64_t> dropped = attempt.dropped_to_tell();
@@ -511,6 +533,14 @@ Status LocalBackend::signal(JobId job, std::int64_t attempt, int signal_number) 
 }
 
 Result<std::vector<KnownAttempt>> LocalBackend::list() { return impl_->list(); }
+
+Status LocalBackend::set_time_limit(JobId job, std::int64_t attempt,
+                                    std::optional<Duration> limit) {
+  return impl_->set_time_limit({job, attempt},
+                               limit ? std::optional(limit->ns()) : std::nullopt);
+}
+
+std::uint64_t LocalBackend::highest_job() { return impl_->highest_job(); }
 
 void LocalBackend::forget(JobId job, std::int64_t attempt) { impl_->forget({job, attempt}); }
 

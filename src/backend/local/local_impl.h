@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include "backend/local/local_backend.h"
 #include "backend/local/order_builder.h"
 #include "backend/local/port_pool.h"
+#include "backend/local/strays.h"
 
 namespace rota::backend {
 
@@ -26,6 +28,13 @@ struct LocalBackend::Impl {
     AttemptKey attempt;
     std::int64_t rank = 0;
     int pidfd = -1;  // owned
+  };
+  using Clock = std::chrono::steady_clock;
+  /// When to look again whether what was told to stop has stopped.
+  struct Check {
+    AttemptKey attempt;
+    std::int64_t rank = 0;
+    bool is_last = false;  // then the shim is killed, whatever it does
   };
 
   Impl(LocalOptions options, std::shared_ptr<telemetry::DeviceDriver> driver);
@@ -38,6 +47,8 @@ struct LocalBackend::Impl {
   Status start(const StartOrder& order);
   Status stop(const StopOrder& order);
   Status send_signal(AttemptKey key, int signal_number);
+  Status set_time_limit(AttemptKey key, std::optional<std::int64_t> limit_ns);
+  std::uint64_t highest_job();
   std::vector<KnownAttempt> list();
   void forget(AttemptKey key);
   Facts poll();
@@ -50,7 +61,10 @@ struct LocalBackend::Impl {
   // ---- local_adopt.cc ----
   void adopt(const std::string& dir, AttemptKey key);
   void adopt_task(Attempt& attempt, AttemptTask& task);
+  void adopt_orphan(Attempt attempt, const std::string& why);
+  void adopt_strays();
   void declare_lost(Attempt& attempt, AttemptTask& task, const std::string& why);
+  void sweep_folders();
 
   // ---- with the mutex held ----
   Status learn_uuids();
@@ -67,6 +81,14 @@ struct LocalBackend::Impl {
   void finish(Attempt& attempt, Facts held);
   void add_fact(Event fact);
 
+  // ---- local_force.cc, with the mutex held ----
+  void check_later(const Attempt& attempt, const AttemptTask& task, std::int64_t grace_ns);
+  [[nodiscard]] int wait_milliseconds() const;  // until the next check; -1: none
+  void run_checks();
+  void check_task(Attempt& attempt, AttemptTask& task, bool is_last, Clock::time_point now);
+  void force(Attempt& attempt, AttemptTask& task);
+  void check_orphan(Attempt& attempt);
+
   // ---- the watcher's thread ----
   void watch_loop();
   void read_notices();
@@ -81,6 +103,9 @@ struct LocalBackend::Impl {
   std::string script_dir;
   std::string checkpoint_root;
   std::string cgroup_base;
+  [[nodiscard]] StrayPlaces stray_places() const {
+    return {attempts_dir, checkpoint_root, cgroup_base};
+  }
   std::string boot;
   std::int64_t nofile_soft = -1;
   std::map<std::string, std::vector<std::string>> uuids;
@@ -97,6 +122,7 @@ struct LocalBackend::Impl {
   Facts facts;
   std::uint64_t last_watch = 0;
   std::map<std::uint64_t, Watch> watches;
+  std::multimap<Clock::time_point, Check> checks;
 
   std::mutex wake_mutex;
   std::function<void()> wake;

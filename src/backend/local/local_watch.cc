@@ -41,7 +41,13 @@ void LocalBackend::Impl::watch(Attempt& attempt, AttemptTask& task, int pidfd) {
 void LocalBackend::Impl::watch_loop() {
   std::array<epoll_event, 64> events{};
   for (;;) {
-    const int count = ::epoll_wait(epoll_fd, events.data(), static_cast<int>(events.size()), -1);
+    int patience = -1;
+    {
+      const std::lock_guard lock(mutex);
+      patience = wait_milliseconds();
+    }
+    const int count =
+        ::epoll_wait(epoll_fd, events.data(), static_cast<int>(events.size()), patience);
     bool stop = false;
     {
       const std::lock_guard lock(mutex);
@@ -55,6 +61,7 @@ void LocalBackend::Impl::watch_loop() {
           handle_pidfd(id);
         }
       }
+      run_checks();
     }
     if (stop) return;
     wake_caller();

@@ -213,6 +213,18 @@ Status SimulatedBackend::signal(JobId job, std::int64_t number, int signal_numbe
   return {};
 }
 
+Status SimulatedBackend::set_time_limit(JobId job, std::int64_t attempt,
+                                        std::optional<Duration> limit) {
+  const auto found = attempts_.find({job, attempt});
+  if (found != attempts_.end()) found->second.order.time_limit = limit;
+  return {};
+}
+
+std::optional<Duration> SimulatedBackend::time_limit(JobId job, std::int64_t attempt) const {
+  const auto found = attempts_.find({job, attempt});
+  return found == attempts_.end() ? std::nullopt : found->second.order.time_limit;
+}
+
 Result<std::vector<KnownAttempt>> SimulatedBackend::list() {
   if (draw(list_random_, options_.faults.list_unavailable)) {
     return Error{ErrorCode::kUnavailable, "the simulated back-end does not answer; try again"};
@@ -256,12 +268,22 @@ void SimulatedBackend::recover_node(const std::string& node) {
 
 void SimulatedBackend::report(const Event& fact) { emit(fact); }
 
+void SimulatedBackend::set_nodes(std::vector<NodeSpec> nodes) {
+  for (const NodeSpec& node : nodes) {
+    if (std::find(options_.nodes.begin(), options_.nodes.end(), node) == options_.nodes.end()) {
+      emit(NodeReported{node});
+    }
+  }
+  options_.nodes = std::move(nodes);
+}
+
 void SimulatedBackend::begin_run(Attempt& attempt) {
   attempt.phase = Phase::kRunning;
   attempt.since = now_;
   AttemptStarted started;
   started.job = attempt.order.job;
   started.attempt = attempt.order.attempt;
+  started.at = now_;
   emit(started);
   if (!attempt.script.runtime) return;
   attempt.natural_end = now_ + *attempt.script.runtime;
@@ -275,7 +297,9 @@ void SimulatedBackend::begin_run(Attempt& attempt) {
 void SimulatedBackend::finish(Attempt& attempt, const AttemptEnded& end) {
   attempt.phase = Phase::kEnded;
   attempt.end = end;
-  emit(end);
+  // Of what fell with its node nobody knows when.
+  if (end.kind != EndKind::kLost) attempt.end.at = now_;
+  emit(attempt.end);
 }
 
 void SimulatedBackend::drop_tasks(Attempt& attempt, const TasksEnded& ended) {

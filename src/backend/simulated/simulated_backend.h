@@ -58,6 +58,7 @@ class SimulatedBackend final : public ExecutionBackend {
   Status start(const StartOrder& order) override;
   Status stop(const StopOrder& order) override;
   Status signal(JobId job, std::int64_t attempt, int signal_number) override;
+  Status set_time_limit(JobId job, std::int64_t attempt, std::optional<Duration> limit) override;
   Result<std::vector<KnownAttempt>> list() override;
   void forget(JobId job, std::int64_t attempt) override;
   Facts poll() override;
@@ -82,6 +83,9 @@ class SimulatedBackend final : public ExecutionBackend {
   /// Adds a device or activity fact, subject to the faults like any other.
   void report(const Event& fact);
 
+  /// The machines have these nodes now: NodeReported for those that are new or differ.
+  void set_nodes(std::vector<NodeSpec> nodes);
+
   /// The daemon died: facts that were made but not polled are lost; list() still tells the truth.
   void lose_facts();
 
@@ -94,6 +98,8 @@ class SimulatedBackend final : public ExecutionBackend {
   };
   /// Attempts whose processes exist now, by job and attempt.
   [[nodiscard]] std::vector<Running> running() const;
+  /// As last told by set_time_limit() or the order; absent: none, or the attempt is unknown.
+  [[nodiscard]] std::optional<Duration> time_limit(JobId job, std::int64_t attempt) const;
   /// How often processes of this attempt were begun: never above 1.
   [[nodiscard]] std::int64_t launches(JobId job, std::int64_t attempt) const;
   /// Every broken promise of the daemon, in words: a device given twice, an attempt begun twice,

@@ -7,6 +7,8 @@
 //   .../task<k>.running.json                    once the command runs,
 //   .../task<k>.ended.json                      and, atomically, when nothing of it is left
 //   .../task<k>.stop.json                       written by the daemon, then SIGUSR1 to the shim
+//   .../limit.json                              the time limit, once it is another than ordered;
+//                                               then SIGUSR1 to the shims
 //
 // Everything here is inline, so that the shim links no library of its own. A file of another
 // version or half a file reads as absent.
@@ -104,8 +106,14 @@ struct StopRequest {
   bool by_gang = false;  // another task of the gang failed; nobody ordered it
 };
 
+/// Absent: the attempt may run as long as it likes.
+struct TimeLimit {
+  std::optional<std::int64_t> ns;
+};
+
 // ---- file names, relative to the attempt's folder ----
 inline std::string order_file() { return "order.json"; }
+inline std::string limit_file() { return "limit.json"; }
 inline std::string task_file(std::int64_t task, const char* what) {
   return "task" + std::to_string(task) + "." + what + ".json";
 }
@@ -245,6 +253,20 @@ inline TaskStatus status_from(const nlohmann::json& j) {
   s.detail = bytes_from(j.at("detail"));
   for (const nlohmann::json& p : j.at("leftovers")) s.leftovers.push_back(process_from(p));
   return s;
+}
+
+inline nlohmann::json to_json(const TimeLimit& limit) {
+  nlohmann::json j = {{"version", kVersion}};
+  if (limit.ns) j["time_limit_ns"] = *limit.ns;
+  return j;
+}
+
+/// Throws as order_from().
+inline TimeLimit limit_from(const nlohmann::json& j) {
+  if (j.at("version").get<int>() != kVersion) throw_version();
+  TimeLimit limit;
+  if (j.contains("time_limit_ns")) limit.ns = j["time_limit_ns"].get<std::int64_t>();
+  return limit;
 }
 
 inline nlohmann::json to_json(const StopRequest& stop) {

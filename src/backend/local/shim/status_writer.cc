@@ -2,6 +2,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "backend/local/shim/supervisor.h"
 #include "backend/local/shim/system.h"
 
@@ -10,6 +12,13 @@ namespace {
 
 constexpr int kRetryMilliseconds = 500;
 constexpr int kNotifyPatienceMilliseconds = 1000;
+constexpr int kTriesMax = 20;
+
+/// What people or the system mend some time.
+bool may_pass(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EIO || error == EROFS || error == EMFILE ||
+         error == ENFILE || error == ENOMEM;
+}
 
 }  // namespace
 
@@ -35,8 +44,10 @@ void StatusWriter::write(const TaskStatus& status) {
   if (!ended) {
     create_file(path, text);  // half a file reads as none
   } else {
-    while (!replace_file(path, text)) {
-      if (errno == ENOENT) break;  // the folder is gone: nobody wants to know any more
+    for (int tries = 0; !replace_file(path, text); ++tries) {
+      if (errno == ENOENT || errno == ENOTDIR) break;  // gone: nobody wants to know any more
+      if (errno == EISDIR) ::rename(path.c_str(), (path + ".folder").c_str());
+      if (tries >= kTriesMax && !may_pass(errno)) break;
       ::poll(nullptr, 0, kRetryMilliseconds);
     }
   }

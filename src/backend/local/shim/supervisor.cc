@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "backend/local/shim/child.h"
@@ -24,7 +25,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kKillAgain = 50 * kMillisecond;
 constexpr std::int64_t kKillPatience = 10 * kSecond;  // then what still lives is a leftover
 constexpr std::int64_t kWarnAgain = 200 * kMillisecond;
+constexpr int kBlockedLooks = 4;
 constexpr std::int64_t kWarnPatience = 5 * kSecond;
+constexpr std::int64_t kLimitSlack = 5 * kSecond;  // for the daemon, which is to end it
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
@@ -53,6 +56,7 @@ class Supervisor {
       : order_(order),
         task_(task),
         stop_path_(attempt_dir + "/" + task_file(task.rank, "stop")),
+        limit_path_(attempt_dir + "/" + limit_file()),
         writer_(writer),
         status_(std::move(status)) {}
 
@@ -89,12 +93,39 @@ class Supervisor {
     if (!status_.begun) return;
     status_.main = {launch.pid, process_facts(launch.pid).start};
     status_.phase = Phase::kRunning;
-    if (order_.warn_signal != 0 && order_.time_limit_ns) {
-      const std::int64_t wait = *order_.time_limit_ns - order_.warn_before_ns;
-      warn_at_ = now_ns() + std::max<std::int64_t>(wait, 0);
-      warn_until_ = warn_at_ + kWarnPatience;
-    }
+    began_at_ = now_ns();
+    take_limit(order_.time_limit_ns);
     writer_.write(status_);
+  }
+
+  void take_limit(std::optional<std::int64_t> limit) {
+    limit_ = limit;
+    limit_at_ = limit ? began_at_ + *limit + order_.grace_ns + kLimitSlack : kNever;
+    if (order_.warn_signal == 0) return;
+    warn_at_ = limit ? std::max(began_at_ + *limit - order_.warn_before_ns, began_at_) : kNever;
+    warn_until_ = limit ? warn_at_ + kWarnPatience : kNever;
+  }
+
+  /// The limit may have been changed since the order.
+  void read_limit() {
+    std::string text;
+    if (!read_file(limit_path_, text)) return;
+    try {
+      const TimeLimit limit = limit_from(nlohmann::json::parse(text, nullptr, false));
+      if (limit.ns != limit_) take_limit(limit.ns);
+    } catch (const nlohmann::json::exception&) {
+      return;  // unreadable: what was known holds
+    }
+  }
+
+  /// Nobody has ended the task in time, so there is no daemon.
+  void end_by_limit(std::int64_t now) {
+    read_limit();
+    if (limit_at_ > now) return;
+    limit_at_ = kNever;
+    if (stopping_ || main_gone_) return;
+    status_.detail = "over its time limit while no daemon ran";
+    begin_stop({order_.stop_signal, order_.grace_ns, false});
   }
 
   void make_cgroup() {
@@ -109,6 +140,7 @@ class Supervisor {
       if (tree_gone_) return;
       const std::int64_t now = now_ns();
       if (warn_at_ <= now) warn(now);
+      if (limit_at_ <= now) end_by_limit(now);
       if (main_gone_ && kill_at_ == kNever) begin_leftovers(now);
       if (kill_at_ <= now) {
         if (killing_since_ == kNever) killing_since_ = now;
@@ -122,7 +154,7 @@ class Supervisor {
         reap();
         if (tree_gone_) return;
       }
-      wait_until(std::min(kill_at_, warn_at_));
+      wait_until(std::min({kill_at_, warn_at_, limit_at_}));
       read_signals();
     }
   }
@@ -142,6 +174,7 @@ class Supervisor {
     signalfd_siginfo info{};
     while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
       if (info.ssi_signo == SIGUSR1) {
+        if (status_.begun) read_limit();
         read_stop();
       } else if (info.ssi_signo == SIGTERM) {
         begin_stop({order_.stop_signal, order_.grace_ns, false});  // the machine shuts down
@@ -201,19 +234,20 @@ class Supervisor {
   }
 
   /// Only who listens gets it: without a handler the signal would end the process early. A process
-  /// that has just begun may need a moment to install its handler, and one that starts another
-  /// blocks every signal for a moment: blocking counts when it lasts from one look to the next.
+  /// that has just begun may need a moment to install its handler, and one that starts others again
+  /// and again blocks every signal for moments: blocking counts when it lasts for several looks.
   void warn(std::int64_t now) {
     bool heard = false;
     const int signal = static_cast<int>(order_.warn_signal);
-    std::vector<std::int64_t> blocking;
+    std::map<std::int64_t, int> blocking;
     for (const std::int64_t pid : tree()) {
       const Listening listening = listening_for(pid, signal);
       if (listening == Listening::kNo) continue;
       if (listening == Listening::kBlocked) {
-        blocking.push_back(pid);
-        const bool lasts = std::find(blocking_.begin(), blocking_.end(), pid) != blocking_.end();
-        if (!lasts) continue;
+        const auto before = blocking_.find(pid);
+        const int looks = before == blocking_.end() ? 1 : before->second + 1;
+        blocking[pid] = looks;
+        if (looks < kBlockedLooks) continue;
       }
       heard = true;
       ::kill(static_cast<pid_t>(pid), signal);
@@ -264,6 +298,7 @@ class Supervisor {
   const Order& order_;
   const TaskOrder& task_;
   std::string stop_path_;
+  std::string limit_path_;
   StatusWriter& writer_;
   TaskStatus status_;
   int signals_ = -1;
@@ -271,11 +306,14 @@ class Supervisor {
   bool stopping_ = false;
   bool main_gone_ = false;
   bool tree_gone_ = false;
+  std::int64_t began_at_ = 0;
+  std::optional<std::int64_t> limit_;
+  std::int64_t limit_at_ = kNever;
   std::int64_t kill_at_ = kNever;
   std::int64_t killing_since_ = kNever;
   std::int64_t warn_at_ = kNever;
   std::int64_t warn_until_ = kNever;
-  std::vector<std::int64_t> blocking_;  // pids that blocked the warning when it was tried last
+  std::map<std::int64_t, int> blocking_;  // looks in a row at which a pid blocked the warning
 };
 
 }  // namespace

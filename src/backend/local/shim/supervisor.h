@@ -15,7 +15,8 @@ class StatusWriter {
   /// The task is ours now: false when somebody wrote a status before.
   bool claim(const TaskStatus& status);
   /// Writes kRunning or kEnded and tells the daemon; without one, kEnded is made to outlive a power
-  /// failure as well. A full disk is waited out: the end of a task is never dropped.
+  /// failure as well. A full disk is waited out: the end of a task is never dropped. A folder that
+  /// is gone, or cannot take the file for any other reason, is given up after ten seconds.
   void write(const TaskStatus& status);
 
  private:
@@ -30,8 +31,9 @@ class StatusWriter {
   std::string line_;
 };
 
-/// Runs the task to its end: launch, stop on request, grace, kill, verification. The caller has
-/// blocked all signals and is a subreaper. Returns the final status, already written.
+/// Runs the task to its end: launch, stop on request, grace, kill, verification. Without anybody to
+/// ask for it the task is stopped when its time limit, its grace and five seconds are over. The
+/// caller has blocked all signals and is a subreaper. Returns the final status, already written.
 TaskStatus supervise(const Order& order, const TaskOrder& task, const std::string& attempt_dir,
                      StatusWriter& writer, TaskStatus status);
 

@@ -92,6 +92,14 @@ inline std::string boot_id() {
   return text;
 }
 
+/// When the machine was started, in nanoseconds since the epoch; 0: not known.
+inline std::int64_t booted_ns() {
+  std::string text;
+  if (!read_file("/proc/stat", text)) return 0;
+  const std::size_t at = text.find("\nbtime ");
+  return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + 7) * 1'000'000'000;
+}
+
 // ---- processes ----
 
 /// State letter, parent and start time from /proc/<pid>/stat. pid 0: no such process.
