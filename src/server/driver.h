@@ -209,6 +209,7 @@ class Driver final : public Service {
                                      std::vector<std::string>& warnings_if_it_waits);
   Result<Translated> translate_for(Turn& turn, const Caller& caller,
                                    const api::SubmitRequest& request);
+  Result<api::SubmitReply> repeated(api::SubmitReply reply, const api::SubmitRequest& request);
   Status submit_members(Turn& turn, const Translated& job, GroupId group, JobId first);
   [[nodiscard]] Status check_feasible(JobId job) const;
   [[nodiscard]] Error refusal(const api::Verdict& verdict, const JobShape& shape) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/json.h"
 #include "base/text.h"
 #include "report/words.h"
 #include "server/driver.h"
@@ -242,6 +243,30 @@ Result<Translated> Driver::translate_for(Turn& turn, const Caller& caller,
   return job;
 }
 
+/// The answer to the submit that had this key first, if this one asks for the same.
+Result<api::SubmitReply> Driver::repeated(api::SubmitReply reply,
+                                          const api::SubmitRequest& request) {
+  const Result<JobRef> first = parse_job_ref(reply.ids.front());
+  if (!first.ok()) return first.error();
+  // Members of an array follow its number.
+  const JobId job(first->index ? first->number + 1 : first->number);
+  const Result<std::optional<store::JobRow>> row = options_.store->job(job);
+  if (!row.ok()) return row.error();
+  if (row->has_value()) {
+    const auto before = options_.store->submission((*row)->submission);
+    if (!before.ok()) return before.error();
+    if (before->has_value() && api::to_text((*before)->request) != api::to_text(request)) {
+      return Error{.code = ErrorCode::kConflict,
+                   .message = "the idempotency key '" + request.idempotency_key +
+                              "' belongs to job " + reply.id +
+                              ", which asked for something else; give a new request a new key",
+                   .where = "idempotency_key"};
+    }
+  }
+  reply.repeated = true;
+  return reply;
+}
+
 Result<api::SubmitReply> Driver::do_submit(Turn& turn, const Caller& caller,
                                            const api::SubmitRequest& request,
                                            std::vector<std::string>& warnings_if_it_waits) {
@@ -251,11 +276,7 @@ Result<api::SubmitReply> Driver::do_submit(Turn& turn, const Caller& caller,
   if (!key.empty()) {
     Result<std::optional<api::SubmitReply>> known = options_.store->idempotent(caller.user, key);
     if (!known.ok()) return known.error();
-    if (known->has_value()) {
-      api::SubmitReply reply = **known;
-      reply.repeated = true;
-      return reply;
-    }
+    if (known->has_value()) return repeated(**known, request);
   }
   const ClusterStatus cluster = log_->engine().cluster();
   if (cluster.pending + cluster.running >= options_.config.pending_max) {
