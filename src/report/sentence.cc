@@ -250,7 +250,7 @@ std::string end_sentence(const Verdict& verdict, const JobFacts& facts) {
   }
   if (cause == "infeasible") return "It was refused: this cluster could never run it.";
   if (cause == "app_fault") return "It failed: its GPU reported an error of the application.";
-  if (cause == "lost") return failure(facts, "its processes vanished again and again");
+  if (cause == "lost") return "It failed: its processes vanished again and again.";
   if (cause == "launch_failed") return failure(facts, "it could not be launched");
   if (verdict.state == JobState::kFailed) {
     return failure(facts, "its processes ended with an error");

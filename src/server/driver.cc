@@ -140,6 +140,8 @@ void Driver::step(Instant now) {
     return;
   }
   options_.store->begin();
+  write_cancels(turn);
+  take_late_facts(turn);
   declare_config(turn);
   take_facts(turn);
   for (Request& request : requests) request.run(turn);
@@ -163,6 +165,7 @@ bool Driver::storage_works(Instant now) {
   Status status = options_.store->probe();
   if (status.ok() && !engine_is_durable_) status = load();
   if (!status.ok()) {
+    metrics_.commit_failed();
     storage_problem_ = status.error().message;
     return false;
   }
@@ -193,6 +196,7 @@ void Driver::commit_failed(Turn& turn, const Status& status) {
 
 /// The turn is durable: tell everybody, then act.
 void Driver::finish(Turn& turn) {
+  unwritten_cancels_.clear();
   for (const auto& [job, attempt] : turn.over) options_.backend->forget(job, attempt);
   for (const auto& answer : turn.answers) answer({});
   publish(turn.events);
@@ -200,6 +204,7 @@ void Driver::finish(Turn& turn) {
                {.start = [this](const StartAttempt& start) { return start_order(start); },
                 .grace = [this](JobId job, Duration grace) { return grace_of(job, grace); }},
                facts_);
+  for (const JobId id : turn.limits) tell_time_limit(id);
 }
 
 void Driver::publish(const std::vector<api::Event>& events) {
@@ -212,7 +217,7 @@ void Driver::publish(const std::vector<api::Event>& events) {
 }
 
 bool Driver::something_due(Instant now) const {
-  if (!config_declared_ || cycle_again_) return true;
+  if (!config_declared_ || cycle_again_ || !unwritten_cancels_.empty()) return true;
   if (!reconciled_) return false;
   const std::optional<Instant> wakeup = log_->engine().next_wakeup();
   const std::optional<Instant> retry = orders_.next_retry();
@@ -226,7 +231,9 @@ Instant Driver::next_step(Instant now) const {
     if (!inbox_.empty()) return now;
   }
   if (!storage_problem_.empty()) return storage_retry_at_;
-  if (!facts_.empty() || cycle_again_ || !config_declared_) return now;
+  if (!facts_.empty() || cycle_again_ || !config_declared_ || !unwritten_cancels_.empty()) {
+    return now;
+  }
   Instant next = last_cycle_ + options_.config.cycle_interval;
   const auto sooner = [&](std::optional<Instant> time) {
     if (time && *time < next) next = *time;

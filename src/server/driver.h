@@ -117,7 +117,15 @@ class Driver final : public Service {
     std::vector<std::function<void(const Status&)>> answers;  // called after the commit
     std::vector<api::Event> events;                           // published after the commit
     backend::Facts facts;                                     // kept when the commit fails
+    std::size_t late_facts = 0;                               // that many stand first
     std::vector<std::pair<JobId, std::int64_t>> over;         // attempts whose end is durable
+    std::vector<JobId> limits;                                // running jobs with a new time limit
+  };
+  /// A stop that went to the back-end while the journal could not be written.
+  struct UnwrittenCancel {
+    JobId job;
+    std::string user;
+    Instant at;
   };
   struct Request {
     std::function<void(Turn&)> run;
@@ -185,15 +193,24 @@ class Driver final : public Service {
   template <class T>
   void call(Reply<T> done, std::function<Result<T>(Turn&)> work);
 
-  // driver_world.cc: back-end, facts, decisions, people events
-  void ask_backend(Instant now);
+  // driver_nodes.cc
   void discover(Instant now);
   void compare_nodes(const std::vector<NodeSpec>& found);
+  void node_fact(Turn& turn, const Event& fact);
+  void node_differs(Turn& turn, const NodeSpec& node);
+  void change_waiting_nodes(Turn& turn);
+  void unmark(Turn& turn, const std::string& node);
+
+  // driver_world.cc: back-end, facts, decisions, people events
+  void ask_backend(Instant now);
+  void repeat_time_limits();
+  void tell_time_limit(JobId id);
+  static std::size_t sort_late(Turn& turn);
+  void take_late_facts(Turn& turn);
   void take_facts(Turn& turn);
   void take_fact(Turn& turn, const Event& fact);
   void attempt_started(Turn& turn, const AttemptStarted& fact);
   void attempt_ended(Turn& turn, const AttemptEnded& fact);
-  void node_fact(Turn& turn, const Event& fact);
   void take_decision(Turn& turn, const Decision& decision);
   void job_changed(Turn& turn, const JobChanged& change);
   void add_order(store::OrderRow row);
@@ -232,6 +249,9 @@ class Driver final : public Service {
   Result<Target> resolve_own(const Caller& caller, const std::string& id);
   Result<api::JobPage> do_command(Turn& turn, const Caller& caller, const std::string& id,
                                   const std::string& verb);
+  Error stop_unwritten(Turn& turn, const Caller& caller, const std::string& id,
+                       const Error& refused);
+  void write_cancels(Turn& turn);
   Result<api::Job> do_update(Turn& turn, const Caller& caller, const std::string& id,
                              const api::UpdateRequest& update);
   Status update_one(Turn& turn, JobId job, const api::UpdateRequest& update);
@@ -276,6 +296,8 @@ class Driver final : public Service {
   Metrics metrics_;
 
   backend::Facts facts_;               // to be taken in the next turn
+  std::map<std::string, NodeSpec> waiting_nodes_;  // to become this when they are empty
+  std::vector<UnwrittenCancel> unwritten_cancels_;
   bool config_declared_ = false;
   bool discovered_ = false;            // nodes are known since this start
   bool reconciled_ = false;            // attempts are known since this start or a failed commit

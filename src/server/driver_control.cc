@@ -164,10 +164,13 @@ void Driver::command(const Caller& caller, std::string id, std::string verb,
 
 Result<api::JobPage> Driver::do_command(Turn& turn, const Caller& caller, const std::string& id,
                                         const std::string& verb_name) {
-  const Status writable = can_write();
-  if (!writable.ok()) return writable.error();
   const Result<JobVerb> verb = verb_of<JobVerb>(verb_name);
   if (!verb.ok()) return verb.error();
+  const Status writable = can_write();
+  if (!writable.ok() && *verb == JobVerb::kCancel) {
+    return stop_unwritten(turn, caller, id, writable.error());
+  }
+  if (!writable.ok()) return writable.error();
   const Result<Target> target = resolve_own(caller, id);
   if (!target.ok()) return target.error();
   if (target->jobs.empty()) {
@@ -201,6 +204,51 @@ Result<api::JobPage> Driver::do_command(Turn& turn, const Caller& caller, const 
   }
   if (page.jobs.empty()) return refused.ok() ? not_found(target->text) : refused.error();
   return page;
+}
+
+/// A full disk must not keep people from ending what runs. The order is written down when that is
+/// possible again; until then the answer says what cannot be promised.
+Error Driver::stop_unwritten(Turn& turn, const Caller& caller, const std::string& id,
+                             const Error& refused) {
+  const Result<Target> target = resolve_own(caller, id);
+  if (!target.ok()) return target.error();
+  std::vector<std::string> stopped;
+  for (const JobId job : target->jobs) {
+    const Result<JobStatus> status = log_->engine().job(job);
+    const bool runs = status.ok() && (status->state == JobState::kStarting ||
+                                      status->state == JobState::kRunning ||
+                                      status->state == JobState::kStopping);
+    if (!runs) continue;
+    const Status sent = options_.backend->stop({.job = job,
+                                                .attempt = status->attempts,
+                                                .cause = StopCause::kCancelled,
+                                                .grace = grace_of(job, Duration())});
+    if (!sent.ok()) continue;
+    stopped.push_back(views().job_name(job));
+    unwritten_cancels_.push_back({job, caller.user, turn.now});
+  }
+  if (stopped.empty()) return refused;
+  return Error{.code = ErrorCode::kUnavailable,
+               .message = fmt::format(
+                   "{} {} told to stop, but this cannot be written down yet: {}; free space in {}. "
+                   "Were the daemon to end before, the job would be begun again",
+                   (stopped.size() == 1 ? "job " : "jobs ") + join(stopped, ", "),
+                   stopped.size() == 1 ? "is" : "are", storage_problem_,
+                   options_.store->directory())};
+}
+
+/// Before anything else that is learned now: the ends that follow are those of cancelled jobs.
+void Driver::write_cancels(Turn& turn) {
+  const Instant now = turn.now;
+  for (const UnwrittenCancel& cancel : unwritten_cancels_) {
+    turn.now = log_->clamp(cancel.at);
+    if (!apply(turn, JobCommanded{cancel.job, JobVerb::kCancel, cancel.user}).ok()) continue;
+    note_job(turn, cancel.job,
+             {.kind = "job_cancelled",
+              .by = cancel.user,
+              .message = called(cancel.job) + " is cancelled by " + cancel.user});
+  }
+  turn.now = now;
 }
 
 void Driver::update(const Caller& caller, std::string id, api::UpdateRequest request,
@@ -285,10 +333,12 @@ Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& updat
   const Result<JobSpec> spec = updated_spec(job, update);
   if (!spec.ok()) return spec.error();
   const Result<JobStatus> status = log_->engine().job(job);
+  const bool new_limit = spec->time_limit != status->spec->time_limit;
   if (!(*spec == *status->spec)) {
     const Status changed = apply(turn, JobUpdated{.job = job, .spec = *spec});
     if (!changed.ok()) return changed_in_words(changed.error(), status->state);
   }
+  if (new_limit) turn.limits.push_back(job);
   JobRecord* record = book_.find(job);
   if (record != nullptr && update.name) {
     record->row.name = *update.name;

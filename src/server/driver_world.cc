@@ -1,5 +1,5 @@
-// The driver and the world outside: asking the back-end, taking its facts, carrying decisions out,
-// and telling people what happened.
+// The driver and the world outside: asking the back-end, taking its facts about attempts, carrying
+// decisions out, and telling people what happened.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -14,6 +14,7 @@ namespace rota::server {
 namespace {
 
 constexpr Duration kBackendRetry = Duration::seconds(1);
+constexpr Duration kLate = Duration::seconds(2);
 
 template <class... Cases>
 struct Match : Cases... {
@@ -60,41 +61,12 @@ void Driver::ask_backend(Instant now) {
     return;
   }
   backend_problem_.clear();
-  if (!reconciled_) cycle_again_ = true;
+  if (!reconciled_) {
+    cycle_again_ = true;
+    repeat_time_limits();
+  }
   reconciled_ = true;
   reconcile_at_ = now + options_.config.reconcile_interval;
-}
-
-void Driver::discover(Instant now) {
-  const Result<std::vector<NodeSpec>> nodes = options_.backend->discover();
-  if (!nodes.ok()) {
-    backend_problem_ = nodes.error().message;
-    backend_retry_at_ = now + kBackendRetry;
-    return;
-  }
-  discovered_ = true;
-  compare_nodes(*nodes);
-}
-
-/// Nodes that are new or changed are reported; ones that are gone are removed when empty, else
-/// failed, so that their jobs move.
-void Driver::compare_nodes(const std::vector<NodeSpec>& found) {
-  const engine::Engine& engine = log_->engine();
-  for (const NodeSpec& node : found) {
-    const Result<NodeStatus> known = engine.node(node.name);
-    const bool is_down = known.ok() && known->state == NodeState::kDown;
-    NodeSpec declared = known.ok() ? *known->spec : NodeSpec();
-    declared.state = node.state;  // people's verbs change it, not the inventory
-    if (!known.ok() || !(declared == node) || is_down) facts_.push_back(NodeReported{node});
-  }
-  for (const std::string& name : engine.node_names()) {
-    const bool is_there = std::any_of(found.begin(), found.end(),
-                                      [&](const NodeSpec& node) { return node.name == name; });
-    const Result<NodeStatus> known = engine.node(name);
-    if (is_there || !known.ok()) continue;
-    const NodeVerb verb = known->running == 0 ? NodeVerb::kRemove : NodeVerb::kFail;
-    facts_.push_back(NodeCommanded{name, verb, "no longer there when the daemon started"});
-  }
 }
 
 std::optional<backend::StartOrder> Driver::start_order(const StartAttempt& start) const {
@@ -120,6 +92,19 @@ std::optional<backend::StartOrder> Driver::start_order(const StartAttempt& start
   return order;
 }
 
+/// What a crash kept from the back-end; it knows what is news.
+void Driver::repeat_time_limits() {
+  for (const JobId id : log_->engine().live_jobs()) tell_time_limit(id);
+}
+
+/// The daemon ends it in time all the same, as long as it runs: a failure is not repeated.
+void Driver::tell_time_limit(JobId id) {
+  const Result<JobStatus> job = log_->engine().job(id);
+  if (!job.ok() || job->state != JobState::kRunning) return;
+  const Status told = options_.backend->set_time_limit(id, job->attempts, job->spec->time_limit);
+  if (!told.ok()) spdlog::warn("{}", told.error().message);
+}
+
 Duration Driver::grace_of(JobId job, Duration grace) const {
   const JobRecord* record = book_.find(job);
   // The engine states a grace for preemption only; a cancelled job or one past its limit gets the
@@ -131,8 +116,45 @@ Duration Driver::grace_of(JobId job, Duration grace) const {
 
 // ---- facts ----
 
+/// Puts the facts about attempts that are learned late first, by when they happened. Returns their
+/// number.
+std::size_t Driver::sort_late(Turn& turn) {
+  const auto happened = [](const Event& fact) -> std::optional<Instant> {
+    if (const auto* started = std::get_if<AttemptStarted>(&fact)) return started->at;
+    if (const auto* ended = std::get_if<AttemptEnded>(&fact)) return ended->at;
+    return std::nullopt;
+  };
+  const auto end = std::stable_partition(
+      turn.facts.begin(), turn.facts.end(), [&](const Event& fact) {
+        const std::optional<Instant> at = happened(fact);
+        return at && turn.now - *at > kLate;
+      });
+  std::stable_sort(turn.facts.begin(), end, [&](const Event& a, const Event& b) {
+    return *happened(a) < *happened(b);
+  });
+  return static_cast<std::size_t>(end - turn.facts.begin());
+}
+
+/// What happened while nobody looked counts from when it happened, as far as the engine's time
+/// allows: it stands still while the daemon is down. So these come before all else of the turn.
+void Driver::take_late_facts(Turn& turn) {
+  const Instant now = turn.now;
+  turn.late_facts = sort_late(turn);
+  for (std::size_t i = 0; i < turn.late_facts; ++i) {
+    const Event& fact = turn.facts[i];
+    const auto* started = std::get_if<AttemptStarted>(&fact);
+    const Instant at = started != nullptr ? *started->at : *std::get<AttemptEnded>(fact).at;
+    turn.now = log_->clamp(at);
+    take_fact(turn, fact);
+  }
+  turn.now = now;
+}
+
 void Driver::take_facts(Turn& turn) {
-  for (const Event& fact : turn.facts) take_fact(turn, fact);
+  for (std::size_t i = turn.late_facts; i < turn.facts.size(); ++i) {
+    take_fact(turn, turn.facts[i]);
+  }
+  change_waiting_nodes(turn);
 }
 
 void Driver::take_fact(Turn& turn, const Event& fact) {
@@ -186,38 +208,8 @@ void Driver::attempt_ended(Turn& turn, const AttemptEnded& fact) {
     return;
   }
   metrics_.attempt_ended(std::string(name_of(fact.kind)));
-}
-
-void Driver::node_fact(Turn& turn, const Event& fact) {
-  const Status status = apply(turn, fact);
-  if (!status.ok()) {
-    spdlog::warn("fact of a node not taken: {}", status.error().message);
-    return;
-  }
-  if (const auto* reported = std::get_if<NodeReported>(&fact)) {
-    const NodeSpec& node = reported->node;
-    note_node(turn, node.name,
-              {.kind = "node_reported",
-               .state = std::string(name_of(node.state)),
-               .message = fmt::format(
-                   "node {} is there with {}", node.name,
-                   report::counted(static_cast<std::int64_t>(node.devices.size()), "GPU"))});
-  } else if (const auto* command = std::get_if<NodeCommanded>(&fact)) {
-    const std::string verb(name_of(command->verb));
-    note_node(turn, command->node,
-              {.kind = "node_" + verb,
-               .cause = command->reason,
-               .message = "node " + command->node + ": " + verb +
-                          (command->reason.empty() ? "" : " (" + command->reason + ")")});
-  } else if (const auto* device = std::get_if<DeviceReported>(&fact)) {
-    const std::string condition(name_of(device->condition));
-    std::string words = fmt::format("device {} of node {}: {}", device->device, device->node,
-                                    condition);
-    if (device->xid != 0) words += fmt::format(", xid {}", device->xid);
-    if (device->pid != 0) words += fmt::format(", pid {}", device->pid);
-    if (!device->user.empty()) words += " of " + device->user;
-    note_node(turn, device->node,
-              {.kind = "device_" + condition, .state = condition, .message = words});
+  if (fact.kind == EndKind::kLost) {
+    spdlog::warn("attempt {} of {} is lost: {}", fact.attempt, called(fact.job), fact.detail);
   }
 }
 

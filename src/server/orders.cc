@@ -1,5 +1,7 @@
 #include "server/orders.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 namespace rota::server {
@@ -164,6 +166,8 @@ Status Orders::reconcile(Instant now, backend::ExecutionBackend& backend,
     const auto& [job, number] = key;
     if (orders_.contains({job, number, store::OrderKind::kStart})) continue;
     if (attempt.alive) {
+      spdlog::warn("attempt {} of job {} runs, and the journal has no order for it: it is stopped",
+                   number, job.value());
       (void)backend.stop({.job = job, .attempt = number, .cause = StopCause::kCancelled});
     } else {
       backend.forget(job, number);

@@ -92,6 +92,9 @@ class FaultyBackend final : public backend::ExecutionBackend {
   Status signal(JobId job, std::int64_t attempt, int number) override {
     return inner_.signal(job, attempt, number);
   }
+  Status set_time_limit(JobId job, std::int64_t attempt, std::optional<Duration> limit) override {
+    return inner_.set_time_limit(job, attempt, limit);
+  }
   Result<std::vector<backend::KnownAttempt>> list() override {
     point_("before list");
     auto result = inner_.list();
@@ -199,6 +202,14 @@ class Rig {
   /// The process dies here: nothing is cleaned up, nothing that was in memory stays.
   void crash() {
     driver_.reset();
+    backend_.lose_facts();
+    open();
+  }
+  /// The process dies, and is started again when `away` has passed.
+  void crash_for(Duration away) {
+    driver_.reset();
+    clock_->set(now() + away);
+    backend_.advance_to(now());
     backend_.lose_facts();
     open();
   }
