@@ -47,12 +47,13 @@ Offer known_offer(std::string_view name) {
     std::string_view words = {};
   };
   constexpr std::string_view kLevels = "node island socket rack block none";
-  constexpr std::array<Known, 13> kKnown{{
+  constexpr std::array<Known, 14> kKnown{{
       {"state", Offered::kWords, "pending starting running stopping done failed cancelled timeout"},
       {"class qos", Offered::kWords,
        "debug interactive training fine-tuning evaluation batch inference data free"},
       {"order", Offered::kWords, "fifo priority fair shortest"},
       {"backfill", Offered::kWords, "off easy conservative greedy"},
+      {"placement", Offered::kWords, "pack spread least_fragmentation"},
       {"same prefer", Offered::kWords, kLevels},
       {"log-level", Offered::kWords, "trace debug info warning error off"},
       {"open-mode", Offered::kWords, "append truncate"},

@@ -176,7 +176,9 @@ TEST_F(Words, RunPointsToSubmitForManyJobs) {
 /// The words of one example; what a shell makes of >, && and <( ends it.
 std::vector<std::string> example_words(std::string_view line) {
   std::vector<std::string> words;
-  for (const Word& word : *split_words(line, 1)) {
+  const auto split = split_words(line, 1);
+  if (!split) return words;
+  for (const Word& word : *split) {
     if (word.text == ">" || word.text == "&&" || word.text == "|") break;
     words.push_back(word.text.ends_with(")") ? word.text.substr(0, word.text.size() - 1)
                                              : word.text);
@@ -189,6 +191,7 @@ TEST_F(Words, EveryExampleOfTheHelpCanBeTyped) {
     std::string text(command.examples);
     for (std::size_t at; (at = text.find("\\\n")) != std::string::npos;) text.erase(at, 2);
     for (const std::string_view line : split(text, '\n')) {
+      if (line.empty()) continue;
       const std::size_t start = line.find("rota ");
       ASSERT_NE(start, std::string_view::npos) << line;
       std::vector<std::string> words = example_words(line.substr(start));
@@ -214,7 +217,7 @@ TEST_F(Words, HelpNamesTheFormatsThatACommandHas) {
   const auto help = [&](const std::string& name) {
     return command_help(*program_.root->get_subcommand(name));
   };
-  EXPECT_NE(help("sim").find("table|json\n"), std::string::npos) << help("sim");
+  EXPECT_NE(help("sim").find("table|json "), std::string::npos) << help("sim");
   EXPECT_NE(help("replay").find("table|json|yaml\n"), std::string::npos);
   EXPECT_NE(help("version").find("table|json|yaml\n"), std::string::npos);
   EXPECT_NE(help("ls").find("table|wide|json|yaml|csv|name"), std::string::npos);

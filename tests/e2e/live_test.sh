@@ -122,9 +122,10 @@ echo '{count: 8, model: h100, cpus: 16}' >"$TEST_DIR/devices.yaml"
 with_devices queue
 expect 0 rota submit --gpus 8 --time 10m --array 1-10000 -- sleep 600
 until_running 1
-expect 0 rota submit --cpus 4 --time 1m -- true
-wait_state 2 done
-expect 0 rota show 2
+expect 0 rota submit --parsable --gpus 0 --cpus 4 --time 1m -- true
+small=$OUT
+wait_state "$small" done
+expect 0 rota show "$small"
 same "$(field 1.10000 state)" pending
 expect 0 rota why 1.10000
 says "8 GPUs"

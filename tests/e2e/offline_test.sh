@@ -63,7 +63,21 @@ expect 0 rota completion zsh
 says "#compdef rota"
 says "'--gpus:GPUs: 2, 0.5 (half of one), h100:2, 8/node; as in sbatch: of the job'"
 [[ $OUT != *" path="* ]] || fail "zsh ties path to PATH"
-if command -v zsh >/dev/null; then zsh -n <<<"$OUT" || fail "the zsh completion is not valid"; fi
+if command -v zsh >/dev/null; then
+  cat >complete.zsh <<'ZSH'
+compdef() { }
+_describe() { shift; print -l -- ${(P)1} }
+compadd() { shift; print -l -- "$@" }
+source <($1 completion zsh)
+_rota_queues() { print -l vision speech }
+offers() { words=("$@"); CURRENT=$#; PREFIX="${words[-1]}"; _rota }
+offers rota ls --state '' | grep -qx running || exit 1
+offers rota completion '' | grep -qx fish || exit 2
+offers rota queue set '' | grep -qx vision || exit 3
+offers rota submit --gp | grep -qx -- '--gpus:GPUs: 2, .*h100:2, .*' || exit 4
+ZSH
+  zsh -f complete.zsh "$ROTA_BIN" || fail "the zsh completion: case $?"
+fi
 expect 0 rota completion fish
 says "complete -c rota"
 if command -v fish >/dev/null; then fish -n <<<"$OUT" || fail "the fish completion is not valid"; fi

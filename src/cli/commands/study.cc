@@ -72,7 +72,7 @@ template <class T, class Read>
 Result<std::vector<T>> read_file(const std::string& option, const std::string& file,
                                  Read&& read) {
   std::ifstream input(file, std::ios::binary);
-  if (!input) return Error{ErrorCode::kNotFound, option + ": cannot read '" + file + "'"};
+  if (!input) return usage_error(option + ": cannot read '" + file + "'");
   auto list = read(input, file);
   if (list && list->empty()) return usage_error(option + ": '" + file + "' has no row");
   return list;
@@ -244,10 +244,6 @@ std::string notes(const PackingOptions& options, const std::vector<Row>& means) 
 int study_packing(Context& context, const PackingOptions& options) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
-  if (*format == Format::kName || *format == Format::kCsv) {
-    return report_error(context, usage_error("study prints table, json or yaml, not " +
-                                             options.output.format_text));
-  }
   auto jobs = jobs_from(options);
   if (!jobs) return report_error(context, jobs.error());
   const auto nodes =
@@ -296,7 +292,7 @@ Runner declare_packing(CLI::App& app, Context& context) {
   add("--moves", options->moves,
       "small tasks that may move to make room for a large one (8 with departures, else 0)", "N")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{64}).description(""));
-  add_output_options(app, options->output);
+  add_output_options(app, options->output, "table|wide|json|yaml");
   return [options, &context](const Parsed&) { return study_packing(context, *options); };
 }
 
