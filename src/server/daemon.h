@@ -58,7 +58,7 @@ class Daemon {
 };
 
 /// Opens the journal (one daemon per state folder), recovers the engine, and re-adopts what runs.
-/// Error: kConflict (another daemon has the folder), kCorruption (says what and keeps the file; also
+/// Error: kConflict (another daemon has the folder), kCorruption (says what, keeps the file; also
 /// when the back-end knows jobs that the journal does not, unless that loss is accepted),
 /// kUnsupported (written by a newer version), kUnavailable.
 [[nodiscard]] Result<std::unique_ptr<Daemon>> make_daemon(DaemonOptions options);

@@ -102,9 +102,9 @@ void Driver::node_fact(Turn& turn, const Event& fact) {
   }
 }
 
-/// A node with jobs has other devices than the engine knows, which cannot change under them. What is
-/// gone is out of order at once; where a device has another number now, nothing new may start, since
-/// numbers are what jobs are given. Once the node is empty it becomes what it is.
+/// A node with jobs has other devices than the engine knows, and they cannot change under the jobs.
+/// What is gone is out of order at once; where a device has another number now, nothing new may
+/// start, since numbers are what jobs are given. Once the node is empty it becomes what it is.
 void Driver::node_differs(Turn& turn, const NodeSpec& node) {
   waiting_nodes_[node.name] = node;
   const Result<NodeStatus> known = log_->engine().node(node.name);

@@ -98,7 +98,7 @@ enum class Loss { kRefuse, kAccept };
 class Store {
  public:
   /// Makes folder and file when missing, takes the folder's lock, checks and migrates the file.
-  /// Error: kConflict (another process has the folder), kCorruption (the file is kept as it is; also
+  /// Error: kConflict (another process has it), kCorruption (the file is kept as it is; also
   /// when it is sound but has lost its end, unless that is accepted), kUnsupported (newer schema),
   /// kUnavailable. A number once given is never given again, whatever was lost.
   static Result<std::unique_ptr<Store>> open(const std::string& directory,

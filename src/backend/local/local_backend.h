@@ -5,7 +5,7 @@
 // and per task k what has come of it (shim/files.h). A shim holds a lock on byte k of order.json as
 // long as it lives, so a daemon that starts again finds every task: alive, ended with its true exit
 // code, lost, or never begun (then it is begun now). No task is begun twice: a shim that finds the
-// lock held or the task claimed goes away. Where these files are gone while processes of the attempt
+// lock held or the task claimed goes away. Where these files are gone while processes of an attempt
 // still run (their environment and cgroup tell), they are killed, and the attempt counts as running
 // until they are gone.
 //
