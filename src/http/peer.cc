@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -113,11 +112,9 @@ std::string Accounts::name_of(std::int64_t uid) {
   return name;
 }
 
-server::Caller caller_of(const PeerId& peer, const AdminRule& rule, Accounts& accounts) {
+server::Caller caller_of(const PeerId& peer, std::int64_t admin_uid, Accounts& accounts) {
   server::Caller caller{.user = accounts.name_of(peer.uid), .uid = peer.uid, .gid = peer.gid};
-  caller.admin = peer.uid == 0 || peer.uid == rule.admin_uid ||
-                 std::find(rule.admin_users.begin(), rule.admin_users.end(), caller.user) !=
-                     rule.admin_users.end();
+  caller.admin = peer.uid == 0 || peer.uid == admin_uid;
   return caller;
 }
 

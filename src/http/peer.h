@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "server/service.h"
 
@@ -39,11 +38,8 @@ class Accounts {
   std::map<std::int64_t, Known> known_;
 };
 
-/// Makes callers of peers: root, `admin_uid` and `admin_users` are administrators.
-struct AdminRule {
-  std::int64_t admin_uid = 0;
-  std::vector<std::string> admin_users;
-};
-server::Caller caller_of(const PeerId& peer, const AdminRule& rule, Accounts& accounts);
+/// Makes callers of peers: root and `admin_uid` are administrators. Those whom the policy names are
+/// known to the server's driver.
+server::Caller caller_of(const PeerId& peer, std::int64_t admin_uid, Accounts& accounts);
 
 }  // namespace rota::http

@@ -119,8 +119,7 @@ class HttpServer::Impl {
 
   server::Caller owner() {
     server::Caller caller = caller_of({.uid = options_.admin_uid, .gid = -1},
-                                      {.admin_uid = options_.admin_uid, .admin_users = {}},
-                                      accounts_);
+                                      options_.admin_uid, accounts_);
     caller.gid = static_cast<std::int64_t>(::getgid());
     return caller;
   }
@@ -231,9 +230,7 @@ class HttpServer::Impl {
     if (door.kind == DoorKind::kUnix) {
       const std::optional<PeerId> peer = peer_of(socket.native_handle());
       if (!peer) return;
-      door.peer = caller_of(*peer,
-                            {.admin_uid = options_.admin_uid, .admin_users = options_.admin_users},
-                            accounts_);
+      door.peer = caller_of(*peer, options_.admin_uid, accounts_);
       seat.uid = peer->uid;
     } else {
       seat.uid = loopback_uid(socket.native_handle());

@@ -48,7 +48,6 @@ struct ServerOptions {
   std::string token;                  // required with a port (http/token.h)
   std::vector<std::string> allowed_hosts;  // accepted as Host besides 127.0.0.1, localhost, [::1]
   std::int64_t admin_uid = static_cast<std::int64_t>(::getuid());
-  std::vector<std::string> admin_users;    // accounts that are administrators as well
   std::string version = "0.1.0";      // shown in the Server header
   ServerLimits limits;
 };

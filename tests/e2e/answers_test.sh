@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 start_daemon 2x4xh100
 
-# --- run that waits says so at once, without a terminal too -----------------------------------------
+# --- run that waits says so at once, without a terminal too ---------------------------------------
 expect 0 rota submit --parsable -N 2 -G 4 --time 10m --min-runtime all -- sleep 600
 holder=$OUT
 wait_state "$holder" running

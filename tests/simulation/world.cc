@@ -293,7 +293,7 @@ class World {
     const std::int64_t truth = plan->second.exit_code;
     if (last.exit_code != truth) {
       broken(fmt::format("job {} exited with {}, the server says {}", job.id, truth,
-                         last.exit_code));
+                         last.exit_code ? std::to_string(*last.exit_code) : "nothing"));
     }
     if (job.state == "done" && truth != 0) broken("job " + job.id + " failed and is called done");
     if (job.state == "failed" && truth == 0 && last.signal == 0) {
