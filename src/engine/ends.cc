@@ -197,7 +197,7 @@ void Core::finish(JobRec& job, JobState final_state, std::string cause) {
   if (job.pending()) {
     if (job.gates == 0) {
       waiting.erase(job);
-      plan.invalidate();
+      plan.leave(job.id);
     }
     count_pending(job, -1);
     infeasible.erase(job.id);

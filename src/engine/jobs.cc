@@ -64,7 +64,7 @@ void Core::set_gate(JobRec& job, Gate gate, bool closed) {
   if (after == before) return;
   if (before == 0 && job.pending()) {
     waiting.erase(job);
-    plan.invalidate();
+    plan.leave(job.id);
     shares_stale = true;
   }
   job.gates = after;

@@ -106,6 +106,11 @@ struct ConservativePlan {
   std::set<JobId> unplanned;         // arrived since the last pass
 
   void invalidate() { *this = ConservativePlan{}; }
+  /// A job leaves the line. One that held no reservation leaves the others as they are.
+  void leave(JobId job) {
+    unplanned.erase(job);
+    if (entries.contains(job)) invalidate();
+  }
 };
 
 }  // namespace rota::engine
