@@ -96,6 +96,24 @@ TEST(VerdictText, NamesReasonsEstimateAndHelp) {
   EXPECT_TRUE(verdict_text(world.context, verdict, "Job 7: ").starts_with("Job 7: Needs 4 GPUs"));
 }
 
+TEST(VerdictText, ExpectedStartSaysWhatItDependsOn) {
+  const auto expected = [](api::Reason reason) {
+    api::Verdict verdict;
+    verdict.reasons = {std::move(reason)};
+    return expected_start(verdict, 1507536115 - 3600);
+  };
+  EXPECT_EQ(expected({.code = "infeasible", .waiting_helps = false}), "never, as things are");
+  EXPECT_EQ(expected({.code = "queue_limit", .waiting_helps = false}), "never, as things are");
+  EXPECT_EQ(expected({.code = "queue_limit"}), "unknown (when the limit allows it)");
+  EXPECT_EQ(expected({.code = "held", .waiting_helps = false}),
+            "unknown (not before somebody releases it)");
+  EXPECT_EQ(expected({.code = "dependency"}), "unknown (after the jobs it waits for)");
+  EXPECT_EQ(expected({.code = "begin_time", .until = "2017-10-09T08:01:55Z"}),
+            "not before 2017-10-09T08:01:55Z (in 1h)");
+  EXPECT_EQ(expected({.code = "insufficient_free"}),
+            "unknown (it waits for a job without a time limit)");
+}
+
 TEST(VerdictText, OfAnArrayGroupsItsMembers) {
   TestWorld world;
   api::Verdict waits{.id = "5.2", .state = "pending", .summary = "Needs 1 GPU, but none is free."};

@@ -1,6 +1,7 @@
 #include "cli/views.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -367,6 +368,29 @@ std::string job_text(const Context& context, const OutputOptions& output, const 
   return text;
 }
 
+std::string expected_start(const api::Verdict& verdict, std::int64_t now) {
+  if (!verdict.estimate.empty()) return iso_and_relative(verdict.estimate, now);
+  const auto reason = [&verdict](std::initializer_list<std::string_view> codes) {
+    return std::find_if(verdict.reasons.begin(), verdict.reasons.end(), [codes](const auto& r) {
+      return std::find(codes.begin(), codes.end(), r.code) != codes.end();
+    });
+  };
+  const auto none = verdict.reasons.end();
+  const bool never = std::any_of(verdict.reasons.begin(), verdict.reasons.end(), [](const auto& r) {
+    return !r.waiting_helps && r.code != "held";
+  });
+  if (never) return "never, as things are";
+  if (reason({"held"}) != none) return "unknown (not before somebody releases it)";
+  if (reason({"dependency"}) != none) return "unknown (after the jobs it waits for)";
+  if (const auto begin = reason({"begin_time"}); begin != none && !begin->until.empty()) {
+    return "not before " + iso_and_relative(begin->until, now);
+  }
+  if (reason({"queue_limit", "user_limit", "array_limit"}) != none) {
+    return "unknown (when the limit allows it)";
+  }
+  return "unknown (it waits for a job without a time limit)";
+}
+
 std::string verdict_text(const Context& context, const api::Verdict& verdict,
                          std::string_view heading) {
   const std::int64_t now = context.now_seconds();
@@ -383,11 +407,7 @@ std::string verdict_text(const Context& context, const api::Verdict& verdict,
   }
   const bool waits = verdict.state == "pending" || verdict.state.empty();  // empty: a preview
   if (waits && !verdict.reasons.empty()) {
-    text += "Expected start: " + (verdict.estimate.empty()
-                                      ? std::string("unknown (it waits for a job without a limit, "
-                                                    "or for somebody)")
-                                      : iso_and_relative(verdict.estimate, now)) +
-            "\n";
+    text += "Expected start: " + expected_start(verdict, now) + "\n";
     if (verdict.ahead > 0) text += "Ahead of it: " + report::counted(verdict.ahead, "job") + "\n";
   }
   if (!verdict.would_help.empty()) {

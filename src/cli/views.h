@@ -27,6 +27,8 @@ namespace rota::cli {
 [[nodiscard]] std::string ended_in_full(const api::Job& job);
 /// GPU hours with enough digits to tell a job of a minute from nothing.
 [[nodiscard]] std::string hours_text(double hours);
+/// When a waiting job starts, or what that depends on; `now` in seconds since the Unix epoch.
+[[nodiscard]] std::string expected_start(const api::Verdict& verdict, std::int64_t now);
 /// The answer to "why", behind a heading like "Job 7: ".
 [[nodiscard]] std::string verdict_text(const Context& context, const api::Verdict& verdict,
                                        std::string_view heading = {});

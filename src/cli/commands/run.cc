@@ -166,10 +166,7 @@ void say_that_it_waits(Context& context, http::Client& client, const std::string
   context.err << "rota: job " << job << " waits for its turn";
   if (verdict && verdict->state == "pending") {
     context.err << ". " << verdict->summary << " Expected start: "
-                << (verdict->estimate.empty()
-                        ? "unknown"
-                        : iso_and_relative(verdict->estimate, context.now_seconds()))
-                << ". ";
+                << expected_start(*verdict, context.now_seconds()) << ". ";
   } else {
     context.err << "; ";
   }
