@@ -122,13 +122,18 @@ constexpr Command kReplay{
     "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
 
 constexpr Command kStudy{
-    "study", kOffline, "experiments on lists of nodes and tasks", "packing [OPTION...]",
+    "study", kOffline, "experiments on past jobs and on lists of nodes and tasks",
+    "packing|sharing [OPTION...]",
     "packing: how much of a cluster each placement policy can use, over many seeds. The lists are\n"
     "CSV in the form of Alibaba's openb cluster: sn, cpu_milli, memory_mib, gpu, model; and name,\n"
-    "cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.",
+    "cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.\n"
+    "sharing: past jobs of teams (CSV as for rota replay, with a column for the team) under Rota's\n"
+    "contracts, and as priority, EASY or plain FIFO would have run them: what each team got of what\n"
+    "it was owed, how long jobs waited, what preemption cost.",
     "rota study packing --nodes nodes.csv --tasks tasks.csv --load 1.0,1.3 --seeds 42-51 \\\n"
     "    --placement pack,least_fragmentation\n"
-    "rota study packing --nodes nodes.csv --tasks tasks.csv --load 0.95 --departures 60000",
+    "rota study packing --nodes nodes.csv --tasks tasks.csv --load 0.95 --departures 60000\n"
+    "rota study sharing philly.csv --on 32x8 --days 30 --weights ee9e8c=4,6214e9=2 -o wide",
     false, declare_study};
 
 constexpr Command kCompletion{"completion", kOther, "completion script for a shell",

@@ -1,4 +1,4 @@
-// Shared by the commands that run the engine without a daemon: lists of words, progress.
+// Shared by the commands that run the engine without a daemon: lists of words, clusters, progress.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "api/json.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "cli/context.h"
 #include "cli/usage.h"
+#include "model/cluster.h"
 #include "model/fields.h"
+#include "sim/replay.h"
 
 namespace rota::cli {
 
@@ -33,6 +36,15 @@ Result<std::vector<E>> enum_list(const std::string& option, const std::string& t
   }
   return values;
 }
+
+/// The nodes that --on names: `flat:512` (one pool), `64x8` (nodes of eight), or a file with `node`
+/// lines of the scenario language.
+Result<std::vector<NodeSpec>> cluster_of(const std::string& text);
+
+/// Rounded to whole seconds: what the input knows.
+std::int64_t rounded_seconds(Duration d);
+/// Its figures in whole seconds: mean, p50, p90, p99, max.
+api::Json spread_json(const sim::Spread& spread);
 
 /// Draws one line on a terminal, again and again; nothing elsewhere. One thread.
 class Progress {

@@ -1,7 +1,6 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "base/text.h"
@@ -14,7 +13,6 @@
 #include "cli/usage.h"
 #include "history/job_csv.h"
 #include "sim/replay.h"
-#include "sim/scenario.h"
 
 namespace rota::cli {
 namespace {
@@ -33,48 +31,6 @@ struct ReplayRun {
   sim::ReplayResult result;
   double seconds = 0;
 };
-
-Result<std::vector<NodeSpec>> nodes_of_file(const std::string& file) {
-  std::ifstream input(file, std::ios::binary);
-  if (!input) {
-    return usage_error("--on '" + file + "': expected flat:512 (one pool), 64x8 (64 nodes of 8), "
-                       "or a file with `node` lines; there is no such file");
-  }
-  const std::string text{std::istreambuf_iterator<char>(input), {}};
-  const auto scenario = sim::scenario_from(text, file);
-  if (!scenario) return scenario.error();
-  std::vector<NodeSpec> nodes;
-  for (const sim::Statement& statement : scenario->stage) {
-    const auto* found = std::get_if<sim::NodeStatement>(&statement.body);
-    if (found != nullptr) nodes.insert(nodes.end(), found->nodes.begin(), found->nodes.end());
-  }
-  if (nodes.empty()) return usage_error("--on '" + file + "': the file declares no node");
-  return nodes;
-}
-
-/// flat:N, NxM, or a file.
-Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
-  constexpr std::int64_t kMax = 1'000'000;
-  if (text.starts_with("flat:")) {
-    const auto gpus = parse_int(std::string_view(text).substr(5));
-    if (!gpus || *gpus < 1 || *gpus > kMax) {
-      return usage_error("--on '" + text + "': expected flat:512");
-    }
-    return sim::uniform_nodes(1, *gpus);
-  }
-  const std::size_t cross = text.find('x');
-  if (cross != std::string::npos) {
-    const auto count = parse_int(std::string_view(text).substr(0, cross));
-    const auto gpus = parse_int(std::string_view(text).substr(cross + 1));
-    if (count && gpus) {
-      if (*count < 1 || *gpus < 1 || *count > kMax / *gpus) {
-        return usage_error("--on '" + text + "': expected NODESxGPUS, like 64x8");
-      }
-      return sim::uniform_nodes(*count, *gpus);
-    }
-  }
-  return nodes_of_file(text);
-}
 
 Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
   if (options.time_unit != "s" && options.time_unit != "ms") {
@@ -117,19 +73,6 @@ double occupancy_of(const sim::ReplayResult& result) {
   return static_cast<double>(result.gpu_time_held) / static_cast<double>(result.gpu_time_capacity);
 }
 
-/// Rounded to whole seconds: what the input knows.
-std::int64_t seconds_of(Duration d) { return (d + Duration::milliseconds(500)).whole_seconds(); }
-
-api::Json spread_json(const sim::Spread& spread) {
-  api::Json json = api::Json::object();
-  json["mean"] = seconds_of(spread.mean);
-  json["p50"] = seconds_of(spread.p50);
-  json["p90"] = seconds_of(spread.p90);
-  json["p99"] = seconds_of(spread.p99);
-  json["max"] = seconds_of(spread.max);
-  return json;
-}
-
 api::Json run_json(const ReplayRun& run) {
   api::Json json = api::Json::object();
   json["order"] = std::string(name_of(run.policy.order));
@@ -162,7 +105,7 @@ std::string runs_table(const Context& context, const OutputOptions& output,
     row.push_back({grouped(run.result.finished)});
     for (const sim::Spread* spread : {&run.result.wait, &run.result.completion}) {
       for (const Duration d : {spread->mean, spread->p50, spread->p90, spread->p99, spread->max}) {
-        row.push_back({grouped(seconds_of(d))});
+        row.push_back({grouped(rounded_seconds(d))});
       }
     }
     row.push_back({number_text(occupancy_of(run.result) * 100, 1) + "%"});

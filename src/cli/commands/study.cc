@@ -300,8 +300,15 @@ Runner declare_packing(CLI::App& app, Context& context) {
 
 Runner declare_study(CLI::App& app, Context& context) {
   CLI::App* packing = app.add_subcommand("packing", "how much of a cluster a policy can use");
+  CLI::App* sharing =
+      app.add_subcommand("sharing", "what teams get of a contended cluster, policy by policy");
   packing->set_help_flag();
-  return declare_packing(*packing, context);
+  sharing->set_help_flag();
+  Runner run_packing = declare_packing(*packing, context);
+  Runner run_sharing = declare_study_sharing(*sharing, context);
+  return [run_packing, run_sharing, sharing](const Parsed& parsed) {
+    return sharing->parsed() ? run_sharing(parsed) : run_packing(parsed);
+  };
 }
 
 }  // namespace rota::cli

@@ -1,0 +1,435 @@
+// `rota study sharing`: what teams would get of a contended cluster under four policies.
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/text.h"
+#include "cli/commands/declare.h"
+#include "cli/connect.h"
+#include "cli/exit_codes.h"
+#include "cli/offline.h"
+#include "cli/output.h"
+#include "cli/time_text.h"
+#include "cli/usage.h"
+#include "history/job_csv.h"
+#include "sim/trial.h"
+
+namespace rota::cli {
+namespace {
+
+/// The policies compared. Only the first preempts.
+enum class Rule { kContracts, kFifo, kEasy, kPriority };
+constexpr auto names_of(Rule) {
+  return std::array<std::string_view, 4>{"contracts", "fifo", "easy", "priority"};
+}
+
+constexpr std::int32_t kUsual = 0;
+constexpr std::int32_t kDebug = 1;
+
+struct SharingOptions {
+  std::string file;
+  std::string on = "32x8";
+  std::string from;
+  std::string days = "30";
+  std::string weights;
+  std::string rules = "contracts,priority,easy,fifo";
+  std::string contract = "2h";
+  std::string grace = "30s";
+  std::string checkpoint = "30m";
+  std::string fairness = "window:7d";
+  std::string debug_under = "15m";
+  std::string debug_weight = "0.05";
+  OutputOptions output;
+};
+
+struct Setting {
+  std::vector<NodeSpec> nodes;
+  std::vector<Rule> rules;
+  std::map<std::string, std::int64_t> weights;
+  Duration contract;
+  Duration grace;
+  Duration checkpoint;
+  Duration debug_under;
+  std::int64_t debug_milli = 0;  // of the sum of all weights
+  FairnessKind fairness = FairnessKind::kWindow;
+  Duration fairness_span;
+  Duration length;
+  std::optional<Instant> from;
+};
+
+Result<Duration> span_of(const std::string& option, const std::string& text) {
+  const auto span = parse_duration(text);
+  if (!span) return usage_error(option + " '" + text + "': expected a duration like 30s or 2h");
+  return *span;
+}
+
+Status read_fairness(const std::string& text, Setting& setting) {
+  const std::size_t colon = text.find(':');
+  const auto kind = enum_from<FairnessKind>(text.substr(0, colon));
+  const bool has_span = colon != std::string::npos;
+  const auto span = has_span ? parse_duration(text.substr(colon + 1)) : Result(Duration());
+  if (!kind || !span || has_span != (*kind != FairnessKind::kInstant) ||
+      (has_span && *span <= Duration())) {
+    return usage_error("--fairness '" + text +
+                       "': expected instant, window:7d or half_life:7d");
+  }
+  setting.fairness = *kind;
+  setting.fairness_span = *span;
+  return {};
+}
+
+Status read_weights(const std::string& text, Setting& setting) {
+  if (text.empty()) return {};
+  for (const std::string_view word : split(text, ',')) {
+    const std::size_t equals = word.find('=');
+    const auto weight =
+        parse_int(equals == std::string_view::npos ? "" : word.substr(equals + 1));
+    if (equals == 0 || !weight || *weight < 0 || *weight > 1000) {
+      return usage_error("--weights '" + std::string(word) + "': expected team=weight,...");
+    }
+    setting.weights[std::string(word.substr(0, equals))] = *weight;
+  }
+  return {};
+}
+
+Result<Setting> setting_from(const SharingOptions& options) {
+  Setting setting;
+  auto nodes = cluster_of(options.on);
+  if (!nodes) return nodes.error();
+  setting.nodes = std::move(*nodes);
+  auto rules = enum_list<Rule>("--policy", options.rules);
+  if (!rules) return rules.error();
+  setting.rules = std::move(*rules);
+  const std::pair<const char*, std::pair<const std::string*, Duration*>> spans[] = {
+      {"--contract", {&options.contract, &setting.contract}},
+      {"--grace", {&options.grace, &setting.grace}},
+      {"--checkpoint", {&options.checkpoint, &setting.checkpoint}},
+      {"--debug-under", {&options.debug_under, &setting.debug_under}}};
+  for (const auto& [name, place] : spans) {
+    const auto span = span_of(name, *place.first);
+    if (!span) return span.error();
+    *place.second = *span;
+  }
+  const auto days = parse_fixed(options.days, 3);
+  if (!days || *days <= 0 || *days > 3'650'000) {
+    return usage_error("--days '" + options.days + "': expected a number of days like 30");
+  }
+  setting.length = Duration::milliseconds(*days * 86'400);
+  const auto part = parse_fixed(options.debug_weight, 3);
+  if (!part || *part <= 0 || *part > 1000) {
+    return usage_error("--debug-weight '" + options.debug_weight +
+                       "': expected a part of all weights like 0.05");
+  }
+  setting.debug_milli = *part;
+  if (!options.from.empty()) {
+    const auto from = history::parse_civil_seconds(
+        options.from.size() == 10 ? options.from + " 00:00:00" : options.from);
+    if (!from) {
+      return usage_error("--from '" + options.from + "': expected a day like 2017-10-09");
+    }
+    setting.from = Instant() + Duration::seconds(*from);
+  }
+  if (auto status = read_fairness(options.fairness, setting); !status) return status.error();
+  if (auto status = read_weights(options.weights, setting); !status) return status.error();
+  return setting;
+}
+
+/// The jobs of the span in question.
+Result<std::vector<history::HistoryJob>> jobs_of(const std::string& file, Setting& setting) {
+  std::ifstream input(file, std::ios::binary);
+  if (!input) return usage_error("cannot read '" + file + "'");
+  auto all = history::read_job_csv(input, file, history::TimeUnit::kSeconds);
+  if (!all) return all.error();
+  if (all->empty()) return usage_error("'" + file + "' holds no job");
+  if (!setting.from) setting.from = all->front().submitted;
+  const Instant until = *setting.from + setting.length;
+  std::erase_if(*all, [&](const history::HistoryJob& job) {
+    return job.submitted < *setting.from || job.submitted >= until ||
+           job.runtime <= Duration() || job.gpus == 0;
+  });
+  if (all->empty()) return usage_error("'" + file + "' holds no job of that time");
+  for (const auto& [team, weight] : setting.weights) {
+    const bool known = std::any_of(all->begin(), all->end(),
+                                   [&](const auto& job) { return job.team == team; });
+    if (!known) {
+      std::set<std::string> teams;
+      for (const auto& job : *all) teams.insert(job.team);
+      return usage_error("--weights: no job of '" + team + "' in that time; teams are " +
+                         join({teams.begin(), teams.end()}, ", "));
+    }
+  }
+  return all;
+}
+
+std::int64_t largest_node(const std::vector<NodeSpec>& nodes) {
+  std::int64_t most = 0;
+  for (const NodeSpec& node : nodes) most = std::max(most, std::ssize(node.devices));
+  return most;
+}
+
+bool is_debug(const history::HistoryJob& job, const Setting& setting) {
+  return job.gpus == 1 && job.runtime <= setting.debug_under;
+}
+
+std::string queue_name(const history::HistoryJob& job) {
+  return job.team.empty() ? "default" : job.team;
+}
+
+sim::TrialJob trial_job(const history::HistoryJob& past, const Setting& setting, Rule rule) {
+  sim::TrialJob job;
+  job.submitted = past.submitted;
+  job.runtime = past.runtime;
+  job.kind = is_debug(past, setting) ? kDebug : kUsual;
+  JobSpec& spec = job.spec;
+  spec.queue = queue_name(past);
+  spec.shape.task.gpus = whole_gpus(past.gpus);
+  const std::int64_t most = largest_node(setting.nodes);
+  if (past.gpus > most) {
+    spec.shape.task.gpus = whole_gpus(most);
+    spec.shape.tasks = (past.gpus + most - 1) / most;
+  }
+  // People ask for more than they use: twice the run time, at least a quarter of an hour.
+  spec.time_limit = std::max(past.runtime + past.runtime, Duration::minutes(15));
+  spec.checkpoint = setting.checkpoint;
+  if (rule == Rule::kPriority) {
+    const auto weight = setting.weights.find(past.team);
+    spec.priority = weight == setting.weights.end() ? 1 : weight->second;
+    if (job.kind == kDebug) spec.priority = 1'000'000;
+  }
+  if (rule != Rule::kContracts) return job;
+  spec.min_runtime = setting.contract;
+  if (job.kind == kDebug) {
+    spec.queue = "debug";
+    spec.min_runtime = std::min(setting.contract, Duration::minutes(15));
+  }
+  return job;
+}
+
+sim::TrialPlan plan_of(const std::vector<history::HistoryJob>& jobs, const Setting& setting,
+                       Rule rule) {
+  sim::TrialPlan plan;
+  plan.nodes = setting.nodes;
+  plan.until = *setting.from + setting.length;
+  plan.policy.quarantine_after.reset();
+  plan.policy.grace = setting.grace;
+  switch (rule) {
+    case Rule::kContracts:
+      plan.policy.fairness = setting.fairness;
+      plan.policy.fairness_span = setting.fairness_span;
+      plan.policy.min_runtime_max = std::max(setting.contract, Duration::minutes(15));
+      break;
+    case Rule::kFifo:
+      plan.policy.order = Order::kFifo;
+      plan.policy.backfill = Backfill::kOff;
+      break;
+    case Rule::kEasy: plan.policy.order = Order::kFifo; break;
+    case Rule::kPriority: plan.policy.order = Order::kPriority; break;
+  }
+  std::set<std::string> teams;
+  for (const history::HistoryJob& job : jobs) teams.insert(queue_name(job));
+  std::int64_t sum = 0;
+  for (const std::string& team : teams) {
+    const auto found = setting.weights.find(team);
+    const std::int64_t weight = found == setting.weights.end() ? 1 : found->second;
+    plan.queues.push_back({.name = team, .weight = weight * 1000});
+    sum += weight;
+  }
+  if (rule == Rule::kContracts) {
+    plan.queues.push_back({.name = "debug", .weight = std::max<std::int64_t>(
+                                                1, sum * setting.debug_milli)});
+  }
+  return plan;
+}
+
+struct SharingRun {
+  Rule rule = Rule::kContracts;
+  sim::TrialResult result;
+};
+
+double part(Int128 of, Int128 whole) {
+  return whole == 0 ? 1 : static_cast<double>(of) / static_cast<double>(whole);
+}
+
+double gpu_hours(Int128 time) {
+  return static_cast<double>(time) / (1000.0 * 3600.0 * 1e9);
+}
+
+/// The team that got least of what it was owed; debug work is nobody's.
+const sim::TrialQueue* worst_of(const sim::TrialResult& result) {
+  const sim::TrialQueue* worst = nullptr;
+  for (const sim::TrialQueue& queue : result.queues) {
+    if (queue.owed == 0) continue;
+    if (worst == nullptr ||
+        part(queue.delivered, queue.owed) < part(worst->delivered, worst->owed)) {
+      worst = &queue;
+    }
+  }
+  return worst;
+}
+
+const sim::Spread& wait_of(const sim::TrialResult& result, std::int32_t kind) {
+  static const sim::Spread kNone;
+  return kind < std::ssize(result.wait_of_kind)
+             ? result.wait_of_kind[static_cast<std::size_t>(kind)]
+             : kNone;
+}
+
+std::string percent(double value) { return number_text(value * 100, 1) + "%"; }
+
+std::string runs_table(const Context& context, const OutputOptions& output,
+                       const std::vector<SharingRun>& runs) {
+  report::Table table({{"POLICY"}, {"DELIVERED", Align::kRight}, {"WORST TEAM", Align::kRight},
+                       {"DEBUG P90", Align::kRight}, {"WAIT P50", Align::kRight},
+                       {"P90", Align::kRight}, {"MEAN", Align::kRight},
+                       {"OCCUPANCY", Align::kRight}, {"PREEMPTIONS", Align::kRight},
+                       {"LOST GPU-H", Align::kRight}});
+  for (const SharingRun& run : runs) {
+    const sim::TrialResult& result = run.result;
+    const sim::TrialQueue* worst = worst_of(result);
+    const auto time = [](Duration d) {
+      return report::short_duration(static_cast<double>(d.ns()) / 1e9);
+    };
+    const sim::Spread& usual = wait_of(result, kUsual);
+    table.add_row({{std::string(name_of(run.rule))},
+                   {percent(part(result.delivered, result.owed))},
+                   {worst == nullptr ? "-" : percent(part(worst->delivered, worst->owed))},
+                   {time(wait_of(result, kDebug).p90)},
+                   {time(usual.p50)},
+                   {time(usual.p90)},
+                   {time(usual.mean)},
+                   {percent(part(result.held, result.capacity))},
+                   {grouped(result.evictions)},
+                   {number_text(gpu_hours(result.lost), 0)}});
+  }
+  return table.text(table_style(context, output));
+}
+
+std::string teams_table(const Context& context, const OutputOptions& output,
+                        const std::vector<SharingRun>& runs) {
+  std::vector<report::Column> columns{{"TEAM"}, {"OWED GPU-H", Align::kRight}};
+  for (const SharingRun& run : runs) {
+    columns.push_back({std::string(name_of(run.rule)), Align::kRight});
+  }
+  report::Table table(columns);
+  for (const sim::TrialQueue& queue : runs.front().result.queues) {
+    std::vector<Cell> row{{queue.name}, {number_text(gpu_hours(queue.owed), 0)}};
+    for (const SharingRun& run : runs) {
+      std::string text = "-";
+      for (const sim::TrialQueue& other : run.result.queues) {
+        if (other.name == queue.name && other.owed > 0) {
+          text = percent(part(other.delivered, other.owed));
+        }
+      }
+      row.push_back({text});
+    }
+    table.add_row(std::move(row));
+  }
+  return table.text(table_style(context, output));
+}
+
+double rounded(double value, double places) { return std::round(value * places) / places; }
+
+api::Json run_json(const SharingRun& run) {
+  const sim::TrialResult& result = run.result;
+  api::Json json = api::Json::object();
+  json["policy"] = std::string(name_of(run.rule));
+  json["jobs"] = result.jobs;
+  json["started"] = result.started;
+  json["finished"] = result.finished;
+  json["refused"] = result.refused;
+  json["delivered_ratio"] = rounded(part(result.delivered, result.owed), 1e4);
+  json["occupancy"] = rounded(part(result.held, result.capacity), 1e4);
+  json["preemptions"] = result.evictions;
+  json["lost_gpu_hours"] = rounded(gpu_hours(result.lost), 10);
+  json["wait_seconds"] = spread_json(wait_of(result, kUsual));
+  json["debug_wait_seconds"] = spread_json(wait_of(result, kDebug));
+  json["queues"] = api::Json::array();
+  for (const sim::TrialQueue& queue : result.queues) {
+    api::Json one = api::Json::object();
+    one["queue"] = queue.name;
+    one["jobs"] = queue.jobs;
+    one["started"] = queue.started;
+    one["owed_gpu_hours"] = rounded(gpu_hours(queue.owed), 10);
+    one["delivered_gpu_hours"] = rounded(gpu_hours(queue.delivered), 10);
+    one["delivered_ratio"] = rounded(part(queue.delivered, queue.owed), 1e4);
+    one["gpu_hours"] = rounded(gpu_hours(queue.held), 10);
+    one["wait_seconds"] = spread_json(queue.wait);
+    json["queues"].push_back(std::move(one));
+  }
+  return json;
+}
+
+int study_sharing(Context& context, const SharingOptions& options) {
+  const auto format = options.output.format();
+  if (!format) return report_error(context, format.error());
+  auto setting = setting_from(options);
+  if (!setting) return report_error(context, setting.error());
+  const auto past = jobs_of(options.file, *setting);
+  if (!past) return report_error(context, past.error());
+  std::vector<SharingRun> runs;
+  for (const Rule rule : setting->rules) {
+    std::vector<sim::TrialJob> jobs;
+    jobs.reserve(past->size());
+    for (const history::HistoryJob& job : *past) jobs.push_back(trial_job(job, *setting, rule));
+    Progress progress(context, std::string(name_of(rule)));
+    auto result = sim::run_trial(plan_of(*past, *setting, rule), jobs, [&](double share) {
+      progress.show(static_cast<std::int64_t>(share * 1000), 1000);
+    });
+    if (!result) return report_error(context, result.error());
+    runs.push_back({rule, std::move(*result)});
+  }
+  if (*format == Format::kTable || *format == Format::kWide) {
+    context.out << runs_table(context, options.output, runs);
+    if (*format == Format::kWide) {
+      context.out << "\nDelivered of what each was owed:\n"
+                  << teams_table(context, options.output, runs);
+    }
+    context.out << "DELIVERED: of the GPU time that teams wanted and their weights entitled them "
+                   "to.\nDebug jobs: one GPU, at most "
+                << options.debug_under << ". The other waits are of all other jobs that started.\n";
+    return kExitOk;
+  }
+  api::Json document = api::Json::object();
+  document["file"] = options.file;
+  document["on"] = options.on;
+  document["runs"] = api::Json::array();
+  for (const SharingRun& run : runs) document["runs"].push_back(run_json(run));
+  context.out << (*format == Format::kJson ? json_of(document) : yaml_of(document));
+  return kExitOk;
+}
+
+}  // namespace
+
+Runner declare_study_sharing(CLI::App& app, Context& context) {
+  auto options = std::make_shared<SharingOptions>();
+  const auto add = [&](const char* name, std::string& field, const char* help, const char* type,
+                       const char* group) {
+    return app.add_option(name, field, help)->type_name(type)->group(group);
+  };
+  add("--on", options->on, "32x8 (nodes of 8; default), flat:512 or a cluster file", "CLUSTER",
+      "What");
+  add("--from", options->from, "first day (default: that of the first job)", "DAY", "What");
+  add("--days", options->days, "length (30)", "N", "What");
+  add("--weights", options->weights, "shares of the teams; those not named: 1", "TEAM=N,..",
+      "What");
+  add("--policy", options->rules, "contracts, priority, easy, fifo (all)", "POLICY,..", "What");
+  add("--contract", options->contract, "minimum run time of every job (2h)", "TIME", "Contracts");
+  add("--fairness", options->fairness, "instant, window:7d (default) or half_life:7d", "RULE",
+      "Contracts");
+  add("--grace", options->grace, "from the warning of a preempted job to its end (30s)", "TIME",
+      "Contracts");
+  add("--checkpoint", options->checkpoint, "jobs save their work so often (30m)", "TIME",
+      "Contracts");
+  add("--debug-under", options->debug_under,
+      "jobs of one GPU that ran at most so long are debug jobs (15m)", "TIME", "Contracts");
+  add("--debug-weight", options->debug_weight, "weight of debug, as a part of all others' (0.05)",
+      "PART", "Contracts");
+  app.add_option("FILE", options->file, "CSV file of past jobs")->required()->type_name("");
+  add_output_options(app, options->output, "table|wide|json|yaml");
+  return [options, &context](const Parsed&) { return study_sharing(context, *options); };
+}
+
+}  // namespace rota::cli

@@ -1,0 +1,80 @@
+// A trial: jobs as teams once submitted them, run through the engine under a policy of one's choice,
+// with contracts, preemption and lost work. It measures what each queue was owed and got, how long
+// each kind of job waited, and what stopping jobs cost.
+//
+// Rules: a job works for its true runtime, which the engine does not know; it knows the time limit.
+// A job that is stopped goes on later from its last checkpoint. At one instant ends come first, then
+// arrivals, then cycles until nothing changes. Under a fairness that looks back, a cycle also runs
+// every `cycle_every`. Pure: no clock, no files.
+// Cost: one engine cycle for each instant at which something happens.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/cluster.h"
+#include "model/job.h"
+#include "model/policy.h"
+#include "model/queue.h"
+#include "sim/replay.h"
+
+namespace rota::sim {
+
+struct TrialJob {
+  Instant submitted;
+  Duration runtime;       // true; more than 0
+  JobSpec spec;           // queue, shape, limit, contract, checkpoint, priority
+  std::int32_t kind = 0;  // waits are told by kind: the caller's numbers from 0
+};
+
+struct TrialPlan {
+  Policy policy;
+  std::vector<NodeSpec> nodes;
+  std::vector<QueueSpec> queues;  // parents first
+  Duration cycle_every = Duration::seconds(30);
+  Instant until;          // the trial is over, whatever still runs or waits
+};
+
+struct TrialQueue {
+  std::string name;
+  std::int64_t jobs = 0;      // submitted
+  std::int64_t started = 0;
+  Spread wait;                // submit to first start, of those that started
+  Int128 owed = 0;            // milli-GPU-nanoseconds, as all below
+  Int128 delivered = 0;
+  Int128 held = 0;
+  Int128 lost = 0;
+  std::int64_t evictions = 0;
+};
+
+struct TrialResult {
+  std::int64_t jobs = 0;
+  std::int64_t started = 0;
+  std::int64_t finished = 0;
+  std::int64_t refused = 0;   // the engine would not take them
+  Spread wait;
+  std::vector<Spread> wait_of_kind;
+  std::vector<TrialQueue> queues;  // leaves, as declared
+  Int128 owed = 0;            // sums over the leaves
+  Int128 delivered = 0;
+  Int128 held = 0;
+  Int128 lost = 0;
+  Int128 capacity = 0;
+  std::int64_t evictions = 0;
+  std::int64_t cycles = 0;
+};
+
+/// `share` of the trial's time that has passed, 0 to 1.
+using TrialProgress = std::function<void(double share)>;
+
+/// `jobs` must be sorted by submit time; those from `until` on are passed over. Errors:
+/// kInvalidArgument (not sorted, a runtime of 0), or what the engine says to policy, queues, nodes.
+[[nodiscard]] Result<TrialResult> run_trial(const TrialPlan& plan,
+                                            const std::vector<TrialJob>& jobs,
+                                            const TrialProgress& progress);
+
+}  // namespace rota::sim
