@@ -40,6 +40,15 @@ grep -q "rota: job 2 cancelled" run.err || fail "$(cat run.err)"
 expect 0 rota logs 2
 complains "job 2 wrote nothing: it never started, cancelled"
 
+# --- other people's output is denied, and not called silent ---------------------------------------
+if [ "$(id -u)" = 0 ] && runuser -u nobody -- test -x "$ROTA_BIN" 2>/dev/null; then
+  chmod 711 "$TEST_DIR"
+  for follow in "" -f; do
+    expect 6 runuser -u nobody -- "$ROTA_BIN" logs $follow "$holder"
+    complains "job $holder belongs to root; only its owner or an administrator may do this"
+  done
+fi
+
 # --- arrays ---------------------------------------------------------------------------------------
 expect 0 rota submit --parsable --array 1-6 --gpus 1 --time 1m -- true
 array=$OUT
