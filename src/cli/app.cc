@@ -1,6 +1,9 @@
 #include "cli/app.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -12,11 +15,22 @@ namespace rota::cli {
 namespace {
 
 int report_usage(Context& context, const CLI::App& app, const std::string& message) {
-  context.err << "rota";
-  const bool named = app.get_parent() != nullptr;
-  if (named) context.err << " " << app.get_name();
-  context.err << ": " << message << "\n";
+  const std::string path = command_path(app);
+  context.err << path << ": " << message << "; see `" << path << " --help`\n";
   return kExitUsage;
+}
+
+/// What was not written is an error of a command that has none of its own. A reader who has left
+/// (`| head`) wants no more.
+int check_output(Context& context, int code) {
+  if (context.out.good()) errno = 0;  // else it may still say why a write failed
+  context.out.flush();
+  if (context.out.good() || (context.reader_left && context.reader_left())) return code;
+  constexpr std::array kOfWrites{ENOSPC, EDQUOT, EFBIG, EIO, EBADF, EPIPE};
+  const bool known = std::find(kOfWrites.begin(), kOfWrites.end(), errno) != kOfWrites.end();
+  const std::string why = known ? std::string(": ") + std::strerror(errno) : std::string();
+  context.err << "rota: the output cannot be written" << why << "\n";
+  return code == kExitOk ? kExitFailed : code;
 }
 
 /// Fills the options of the chosen command. Absent: parsed; else the message.
@@ -56,8 +70,7 @@ int run_walk(Program& program, const Walk& walk, Context& context) {
     return kExitUsage;
   }
   if (const auto problem = parse_words(*program.root, walk.words)) {
-    return report_usage(context, *walk.app,
-                       *problem + "; see `rota " + top_of(walk.app)->get_name() + " --help`");
+    return report_usage(context, *walk.app, *problem);
   }
   for (auto& [app, runner] : program.runners) {
     if (app == top_of(walk.app)) return runner(walk.parsed);
@@ -86,9 +99,7 @@ int run_program(const std::vector<std::string>& args, Context& context) {
     Program program = make_program(context);
     const auto walk = walk_words(args, *program.root);
     if (!walk) return report_error(context, walk.error());
-    const int code = run_walk(program, *walk, context);
-    context.out.flush();
-    return code;
+    return check_output(context, run_walk(program, *walk, context));
   } catch (const std::exception& error) {
     context.err << "rota: " << error.what() << "\n";
     return kExitFailed;

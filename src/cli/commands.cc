@@ -33,7 +33,8 @@ constexpr Command kRun{
     "[OPTION...] -- COMMAND [ARG...]\n[OPTION...] FILE [ARG...]",
     "Waits for its turn, shows output and errors as they come, and ends with the job's exit code.\n"
     "Ctrl-C asks the job to end, a second Ctrl-C kills it. Without --gpus it gets one GPU. Of a\n"
-    "job with several tasks the output of rank 0 is shown; of the others: rota logs --rank N ID.",
+    "job with several tasks the output of rank 0 is shown; of the others: rota logs --rank N ID.\n"
+    "Standard input is not passed to the job, which reads an empty one.",
     "rota run --gpus 1 --time 1m -- nvidia-smi\nrota run -G 2 -t 4h -- python train.py",
     true, declare_run};
 constexpr Command kLs{"ls", kJobs, "jobs that wait or run", "[OPTION...]", "",
@@ -77,7 +78,8 @@ constexpr Command kUpdate{"update", kControl, "change what a job asks for", "[OP
                           "comment and the tasks of an elastic job can change.",
                           "rota update 7 --time 8h --priority 10", false, declare_update};
 constexpr Command kRedo{"redo", kControl, "submit a job again as it was", "[OPTION...] ID",
-                        "", "rota redo @\nrota redo 12 --cascade", false, declare_redo};
+                        "Of an array all jobs, of a member (12.3) that one with its parameters.",
+                        "rota redo @\nrota redo 12.3\nrota redo 12 --cascade", false, declare_redo};
 
 constexpr Command kNodes{"nodes", kCluster, "machines, and what is free on them", "[OPTION...]",
                          "", "rota nodes -o wide", false, declare_nodes};
@@ -91,7 +93,8 @@ constexpr Command kDrain{"drain", kCluster, "empty a node for maintenance", "[OP
                          "contract is over, and is requeued elsewhere.",
                          "rota drain n3 --reason 'replace fan'", false, declare_drain};
 constexpr Command kUndrain{"undrain", kCluster, "take a node back into use", "[OPTION...] NODE...",
-                           "", "rota undrain n3", false, declare_undrain};
+                           "From a drain and from quarantine. Exit code 1 when it is not up then.",
+                           "rota undrain n3", false, declare_undrain};
 constexpr Command kServe{
     "serve", kCluster, "the daemon of this machine", "[OPTION...]",
     "Finds the GPUs of this machine; --simulate makes some up, plainly labelled. State is kept\n"

@@ -85,13 +85,32 @@ int report_daemon_error(Context& context, const http::Client& client, const Erro
   return code;
 }
 
-int watch(Context& context, const std::function<int()>& once) {
-  while (true) {
-    if (context.out_is_terminal) {
-      context.out << "\033[H\033[2J";
-    } else {
-      context.out << "--- " << iso_time(context.now_seconds()) << "\n";
-    }
+namespace {
+
+void begin_page(Context& context, Format format, bool first) {
+  switch (format) {
+    case Format::kJson: return;
+    case Format::kYaml: context.out << "---\n"; return;
+    case Format::kCsv:
+    case Format::kName: context.out << (first ? "" : "\n"); return;
+    case Format::kTable:
+    case Format::kWide: break;
+  }
+  if (context.out_is_terminal) {
+    context.out << "\033[H\033[2J";
+  } else {
+    context.out << "--- " << iso_time(context.now_seconds()) << "\n";
+  }
+}
+
+}  // namespace
+
+int watch(Context& context, OutputOptions& output, const std::function<int()>& once) {
+  const auto format = output.format();
+  if (!format) return report_error(context, format.error());
+  output.one_line = true;
+  for (bool first = true;; first = false) {
+    begin_page(context, *format, first);
     if (const int code = once(); code != kExitOk) return code;
     context.out.flush();
     if (!context.out.good()) return kExitOk;

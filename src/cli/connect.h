@@ -43,9 +43,11 @@ int with_client(Context& context, const Common& common,
 /// The error, and for a missing daemon what to do about it. Returns the exit code.
 int report_daemon_error(Context& context, const http::Client& client, const Error& error);
 
-/// Repeats `once` every two seconds until it fails or nobody reads any more. A terminal shows one
-/// page that is drawn anew; elsewhere a line "--- TIME" stands before each page.
-int watch(Context& context, const std::function<int()>& once);
+/// Repeats `once`, which prints with `output`, every two seconds until it fails or nobody reads any
+/// more. Of a table a terminal shows one page that is drawn anew; elsewhere a line "--- TIME"
+/// stands before each. Documents follow each other: json one a line, yaml behind `---`, csv and
+/// names behind an empty line.
+int watch(Context& context, OutputOptions& output, const std::function<int()>& once);
 
 void print_warnings(Context& context, const std::vector<std::string>& warnings);
 

@@ -1,5 +1,6 @@
 #include "cli/context.h"
 
+#include <poll.h>
 #include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -55,6 +56,10 @@ Context process_context() {
                   context.variable("TERM").value_or("dumb") != "dumb";
   context.width = terminal_width();
   context.now_seconds = [] { return static_cast<std::int64_t>(std::time(nullptr)); };
+  context.reader_left = [] {
+    pollfd output{STDOUT_FILENO, POLLOUT, 0};
+    return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+  };
   context.uid = static_cast<std::int64_t>(::getuid());
   context.user = account_name(::getuid());
   std::error_code failed;

@@ -23,6 +23,7 @@ struct Context {
   int width = 80;                   // columns of the terminal
   std::map<std::string, std::string> environment;
   std::function<std::int64_t()> now_seconds;  // since the Unix epoch
+  std::function<bool()> reader_left;  // whoever read `out` is gone; unset: nobody can leave
   std::int64_t uid = 0;
   std::string user;                 // account name
   std::string directory;            // working directory

@@ -67,11 +67,6 @@ std::string option_groups(const CLI::App& app) {
   return out;
 }
 
-std::string path_of(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  return parent == nullptr ? "rota" : path_of(*parent) + " " + app.get_name();
-}
-
 std::vector<const CLI::App*> inner_commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
@@ -92,11 +87,16 @@ std::string inner_help(const CLI::App& app) {
     if (option->get_positional()) synopsis += " " + option->get_name(true);
   }
   const std::string footer = app.get_footer();
-  return usage_lines(path_of(app), synopsis) + "\n" + sentence(app.get_description()) + "\n" +
+  return usage_lines(command_path(app), synopsis) + "\n" + sentence(app.get_description()) + "\n" +
          (footer.empty() ? "" : "\n" + footer + "\n") + option_groups(app);
 }
 
 }  // namespace
+
+std::string command_path(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? "rota" : command_path(*parent) + " " + app.get_name();
+}
 
 std::string general_help(const CLI::App& root) {
   std::string out =

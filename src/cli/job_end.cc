@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/views.h"
 
@@ -52,12 +53,19 @@ int job_exit_code(const api::Job& job) {
   return code > 0 && code < 256 ? static_cast<int>(code) : kExitFailed;
 }
 
+bool names_array(std::string_view asked, std::string_view answered) {
+  const std::size_t dot = answered.find('.');
+  if (dot == std::string_view::npos || asked.find('.') != std::string_view::npos) return false;
+  if (asked.starts_with('@')) return true;
+  const auto number = parse_int(asked);
+  const auto array = parse_int(answered.substr(0, dot));
+  return number && array && *number == *array;
+}
+
 Result<std::vector<api::Job>> resolve_jobs(http::Client& client, const std::string& id) {
   auto job = client.job(id);
   if (!job) return job.error();
-  // An array's number (and @ after an array) stands for its first member there.
-  const bool whole_array = !job->array_id.empty() && id.find('.') == std::string::npos;
-  if (!whole_array) return std::vector<api::Job>{std::move(*job)};
+  if (!names_array(id, job->id)) return std::vector<api::Job>{std::move(*job)};
   server::JobQuery query;
   query.array = job->array_id;
   query.all = true;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/v1.h"
@@ -14,6 +15,10 @@ namespace rota::cli {
 /// The job's own code; 128+n for signal n, 124 at its time limit, 75 when it was preempted and not
 /// requeued, 1 when it never ran. Of a job that is not final: 0.
 [[nodiscard]] int job_exit_code(const api::Job& job);
+
+/// Whether `asked` means a whole array, of which a daemon answers with the member `answered`: its
+/// number, or `@` after an array. A member's own number and `12.3` mean that member.
+[[nodiscard]] bool names_array(std::string_view asked, std::string_view answered);
 
 /// The job, or all members of the array of that number. Error: kNotFound.
 [[nodiscard]] Result<std::vector<api::Job>> resolve_jobs(http::Client& client,

@@ -47,6 +47,50 @@ TEST(Redo, FollowsOnlyWhatWasCancelledInVain) {
   EXPECT_EQ(cancelled_dependants(jobs, "1"), (std::vector<std::string>{"2", "3"}));
 }
 
+TEST(Redo, TakesAnArrayInVainOnceAndByItsNumber) {
+  std::vector<api::Job> jobs{job("1", "failed", "exited"),
+                             job("5.1", "cancelled", "dependency_never"),
+                             job("5.2", "cancelled", "dependency_never"),
+                             job("9", "cancelled", "dependency_never")};
+  jobs[1].array_id = jobs[2].array_id = "5";
+  jobs[1].dependencies = jobs[2].dependencies = {"afterok:1"};
+  jobs[3].dependencies = {"afterok:5"};
+  EXPECT_EQ(cancelled_dependants(jobs, "1"), (std::vector<std::string>{"5", "9"}));
+}
+
+TEST(Redo, OfAMemberKeepsItsIndexAndParametersAlone) {
+  api::SubmitRequest array;
+  array.array = {0, 3, 7};
+  array.max_concurrent = 2;
+  array.stdout_path = "out-%a";
+  keep_member(array, 7, "train");
+  EXPECT_EQ(array.array, std::vector<std::int64_t>{7});
+  EXPECT_FALSE(array.max_concurrent);
+  EXPECT_EQ(array.stdout_path, "out-%a");
+
+  api::SubmitRequest sweep;
+  sweep.params = {{{"lr", ".1"}}, {{"lr", ".2"}}, {{"lr", ".3"}}};
+  sweep.name_template = "lr{lr}-{index}";
+  sweep.argv = {"train", "{lr}", "{index}", "${index}"};
+  sweep.stdout_path = "%a-%%a.out";
+  keep_member(sweep, 2, "lr.2-2");
+  ASSERT_EQ(sweep.params.size(), 1U);
+  EXPECT_EQ(sweep.params[0].at("lr"), ".2");
+  EXPECT_EQ(sweep.name, "lr.2-2");
+  EXPECT_EQ(sweep.name_template, "");
+  EXPECT_EQ(sweep.argv, (std::vector<std::string>{"train", "{lr}", "2", "${index}"}));
+  EXPECT_EQ(sweep.stdout_path, "2-%%a.out");
+}
+
+TEST(Names, AnArrayIsMeantByItsNumberAndAMemberByItsOwn) {
+  EXPECT_TRUE(names_array("101", "101.2"));
+  EXPECT_TRUE(names_array("@", "101.2"));
+  EXPECT_TRUE(names_array("@~3", "101.2"));
+  EXPECT_FALSE(names_array("103", "101.2"));
+  EXPECT_FALSE(names_array("101.2", "101.2"));
+  EXPECT_FALSE(names_array("7", "7"));
+}
+
 TEST(Tree, HangsJobsBelowWhatTheyWaitFor) {
   TestWorld world;
   std::vector<api::Job> jobs{job("1", "running"), job("2", "pending"), job("5.1", "running"),
@@ -125,6 +169,15 @@ TEST(VerdictText, OfAnArrayGroupsItsMembers) {
             "Array 5: 7 jobs\n"
             "6 pending (5.2, 5.3, 5.4, 5.5, ..., 5.7): Needs 1 GPU, but none is free.\n"
             "1 running (5.1): It is running.\n");
+}
+
+TEST(VerdictText, NamesThePlaceOfEachMemberThatRuns) {
+  TestWorld world;
+  const std::string text = verdict_group_text(
+      world.context, "5", std::vector<api::Job>(2),
+      {{"running", "", {"5.1", "5.2"}, {.id = "5.1", .summary = "It is running on n1:0."},
+        {"n1:0", "n1:1"}}});
+  EXPECT_EQ(text, "Array 5: 2 jobs\n2 running: 5.1 on n1:0, 5.2 on n1:1\n");
 }
 
 TEST(EndedText, SaysNothingTwice) {

@@ -1,22 +1,21 @@
 #include "cli/offline.h"
 
 #include <fstream>
-#include <iterator>
 
 #include "cli/output.h"
+#include "cli/read_file.h"
 #include "sim/scenario.h"
 
 namespace rota::cli {
 namespace {
 
 Result<std::vector<NodeSpec>> nodes_of_file(const std::string& file) {
-  std::ifstream input(file, std::ios::binary);
-  if (!input) {
+  const auto text = read_text(file);
+  if (!text) {
     return usage_error("--on '" + file + "': expected flat:512 (one pool), 64x8 (64 nodes of 8), "
-                       "or a file with `node` lines; there is no such file");
+                       "or a file with `node` lines; " + text.error().message);
   }
-  const std::string text{std::istreambuf_iterator<char>(input), {}};
-  const auto scenario = sim::scenario_from(text, file);
+  const auto scenario = sim::scenario_from(*text, file);
   if (!scenario) return scenario.error();
   std::vector<NodeSpec> nodes;
   for (const sim::Statement& statement : scenario->stage) {
@@ -34,7 +33,8 @@ Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
   if (text.starts_with("flat:")) {
     const auto gpus = parse_int(std::string_view(text).substr(5));
     if (!gpus || *gpus < 1 || *gpus > kMax) {
-      return usage_error("--on '" + text + "': expected flat:512");
+      return usage_error("--on '" + text + "': expected flat:GPUS with 1 to 1,000,000 GPUs, like "
+                         "flat:512");
     }
     return sim::uniform_nodes(1, *gpus);
   }
@@ -44,7 +44,8 @@ Result<std::vector<NodeSpec>> cluster_of(const std::string& text) {
     const auto gpus = parse_int(std::string_view(text).substr(cross + 1));
     if (count && gpus) {
       if (*count < 1 || *gpus < 1 || *count > kMax / *gpus) {
-        return usage_error("--on '" + text + "': expected NODESxGPUS, like 64x8");
+        return usage_error("--on '" + text + "': expected NODESxGPUS with 1 to 1,000,000 GPUs in "
+                           "all, like 64x8");
       }
       return sim::uniform_nodes(*count, *gpus);
     }

@@ -146,6 +146,10 @@ std::string json_of(const api::Json& json) {
   return json.dump(2, ' ', false, api::Json::error_handler_t::replace) + "\n";
 }
 
+std::string json_line(const api::Json& json) {
+  return json.dump(-1, ' ', false, api::Json::error_handler_t::replace) + "\n";
+}
+
 std::string number_text(double value, int digits) {
   std::array<char, 64> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);

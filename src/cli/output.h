@@ -28,6 +28,7 @@ struct OutputOptions {
   std::string format_text = "table";
   bool json = false;        // --json
   bool no_headers = false;
+  bool one_line = false;    // json without line breaks, for documents that follow each other
 
   /// Error: kInvalidArgument with the nearest format.
   [[nodiscard]] Result<Format> format() const;
@@ -58,6 +59,8 @@ struct Column {
                                  const std::vector<api::Json>& items, bool headers);
 /// Two-space indented JSON with a line end.
 [[nodiscard]] std::string json_of(const api::Json& json);
+/// The same in one line.
+[[nodiscard]] std::string json_line(const api::Json& json);
 
 /// A decimal without needless zeros: 2, 0.5, 12.25 (at most `digits` places).
 [[nodiscard]] std::string number_text(double value, int digits = 3);
@@ -116,7 +119,11 @@ void print_list(Context& context, const OutputOptions& options, const std::vecto
     case Format::kYaml: {
       api::Json document = api::Json::object();
       document[std::string(view.key)] = rows;
-      context.out << (format == Format::kJson ? json_of(document) : yaml_of(document));
+      if (options.one_line && format == Format::kJson) {
+        context.out << json_line(document);
+      } else {
+        context.out << (format == Format::kJson ? json_of(document) : yaml_of(document));
+      }
       return;
     }
     case Format::kCsv:

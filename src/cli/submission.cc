@@ -2,12 +2,14 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
+#include "api/json.h"
 #include "cli/directives.h"
 #include "cli/submit_options.h"
 #include "cli/usage.h"
@@ -16,8 +18,10 @@ namespace rota::cli {
 namespace {
 
 constexpr std::size_t kScriptBytesMax = 512 * 1024;
+constexpr std::size_t kRequestBytesMax = 1024 * 1024;  // what a daemon reads
 
 Result<std::string> read_script(const std::string& file) {
+  if (file.empty()) return usage_error("the name of the script is empty");
   std::error_code failed;
   if (std::filesystem::is_directory(file, failed)) {
     return usage_error("'" + file + "' is a folder; give a script, or a command after --");
@@ -100,6 +104,18 @@ Status settle_paths(Draft& draft, const Context& context) {
   return {};
 }
 
+/// What is too large is nearly always the environment, which comes along unasked.
+Status check_size(const api::SubmitRequest& request) {
+  const std::size_t whole = api::to_text(request).size();
+  if (whole <= kRequestBytesMax) return {};
+  std::size_t env = 0;
+  for (const auto& [name, value] : request.env) env += name.size() + value.size();
+  const auto kib = [](std::size_t bytes) { return std::to_string(bytes / 1024) + " KiB"; };
+  return usage_error("the submission is too large: " + kib(whole) + " (the environment alone " +
+                     kib(env) + "), and a daemon takes " + kib(kRequestBytesMax) +
+                     "; pass fewer variables: --export NONE, or --export NAME,NAME");
+}
+
 }  // namespace
 
 void declare_submit_options(CLI::App& app, unsigned places) {
@@ -144,6 +160,7 @@ Result<Draft> make_draft(const Parsed& parsed, unsigned places, const Context& c
   if (auto status = settle_work(parsed, draft); !status) return status.error();
   if (auto status = settle_paths(draft, context); !status) return status.error();
   if (auto status = finish_draft(draft, context); !status) return status.error();
+  if (auto status = check_size(draft.request); !status) return status.error();
   if (draft.slurm_style && draft.request.gpus == 0.0 && draft.devices.option.empty()) {
     draft.warnings.emplace_back("the script asks for no GPU, so it gets none (as under Slurm); "
                                 "add --gpus 1");
@@ -151,30 +168,96 @@ Result<Draft> make_draft(const Parsed& parsed, unsigned places, const Context& c
   return draft;
 }
 
-Error with_place(Error error, const Draft& draft) {
-  struct Field {
-    std::string_view name;
-    std::array<std::string_view, 4> options;
-  };
-  static constexpr std::array<Field, 9> kFields{{
+namespace {
+
+/// A field of a request and the options that set it, the usual one first.
+struct Field {
+  std::string_view name;
+  std::array<std::string_view, 4> options;
+};
+
+const Field* field_of(std::string_view name) {
+  static constexpr std::array<Field, 40> kFields{{
       {"queue", {"queue", "account"}},
       {"class", {"class", "qos"}},
       {"on", {"on", "nodelist", "partition"}},
       {"exclude", {"exclude"}},
-      {"models", {"gpus", "gpu-type", "gres", "constraint"}},
+      {"labels", {"label", "constraint"}},
+      {"same", {"same", "segment"}},
+      {"prefer", {"prefer", "switches"}},
+      {"models", {"gpu-type", "gpus", "gres", "constraint"}},
+      {"gpus", {"gpus", "gpus-per-node", "gpus-per-task", "gres"}},
+      {"slots", {"slots", "gres"}},
       {"mig", {"mig", "gres", "gpus"}},
+      {"gpu_memory_bytes", {"gpu-mem"}},
+      {"cpus", {"cpus", "cpus-per-task", "cpus-per-gpu"}},
+      {"memory_bytes", {"mem", "mem-per-cpu", "mem-per-gpu"}},
+      {"tasks", {"tasks", "nodes", "ntasks"}},
+      {"min_tasks", {"min-tasks"}},
+      {"priority", {"priority", "nice"}},
+      {"time_limit_seconds", {"time"}},
+      {"min_runtime_seconds", {"min-runtime"}},
+      {"protect_all", {"min-runtime"}},
+      {"checkpoint_seconds", {"checkpoint"}},
+      {"begin", {"begin"}},
+      {"deadline", {"deadline"}},
       {"after", {"after", "dependency"}},
       {"afterok", {"afterok", "dependency"}},
       {"afterany", {"afterany", "dependency"}},
+      {"warn_before_seconds", {"signal"}},
+      {"stop_signal", {"stop-signal"}},
+      {"grace_seconds", {"grace"}},
+      {"retries", {"retries"}},
+      {"array", {"array"}},
+      {"max_concurrent", {"max-concurrent", "array"}},
+      {"params", {"param", "param-file"}},
+      {"name_template", {"name-template"}},
+      {"name", {"name", "job-name"}},
+      {"workdir", {"chdir"}},
+      {"quota", {"quota"}},  // these four of a queue
+      {"limit", {"limit"}},
+      {"weight", {"weight"}},
+      {"parent", {"parent"}},
   }};
-  for (const Field& field : kFields) {
-    if (field.name != error.where) continue;
-    for (const std::string_view option : field.options) {
-      const auto said = draft.places.find(option);
-      if (said == draft.places.end() || option.empty()) continue;
-      error.where = said->second.empty() ? "--" + std::string(option) : said->second;
-      return error;
-    }
+  const auto found = std::find_if(kFields.begin(), kFields.end(),
+                                  [name](const Field& field) { return field.name == name; });
+  return found == kFields.end() ? nullptr : &*found;
+}
+
+/// Takes the field's own name off the front: "retries must be ..." -> "must be ...".
+void drop_name(std::string_view name, std::string& message) {
+  if (!message.starts_with(name)) return;
+  const std::string_view rest = std::string_view(message).substr(name.size());
+  if (rest.starts_with(": ")) {
+    message.erase(0, name.size() + 2);
+  } else if (rest.starts_with(" must ")) {
+    message.erase(0, name.size() + 1);
+  }
+}
+
+}  // namespace
+
+Error in_option_words(Error error) {
+  const Field* field = field_of(error.where);
+  if (field == nullptr) return error;
+  drop_name(field->name, error.message);
+  // What this back-end cannot do is refused like what this cluster cannot hold.
+  if (error.where == "min_tasks" && error.code == ErrorCode::kUnsupported) {
+    error.code = ErrorCode::kRefused;
+  }
+  error.where = "--" + std::string(field->options[0]);
+  return error;
+}
+
+Error with_place(Error error, const Draft& draft) {
+  const Field* field = field_of(error.where);
+  if (field == nullptr) return error;
+  error = in_option_words(std::move(error));
+  for (const std::string_view option : field->options) {
+    const auto said = draft.places.find(option);
+    if (said == draft.places.end() || option.empty()) continue;
+    error.where = said->second.empty() ? "--" + std::string(option) : said->second;
+    return error;
   }
   return error;
 }

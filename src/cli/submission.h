@@ -22,8 +22,11 @@ void declare_submit_options(CLI::App& app, unsigned places);
 /// A name that no other submission has: a retried submit is recognised by it.
 [[nodiscard]] std::string make_idempotency_key();
 
-/// An error of the daemon about one field of the request, with the place in the script (or the
-/// option) that said so.
+/// An error of the daemon about a field of a request in the command line's terms: "--grace: ..."
+/// instead of "grace_seconds: grace_seconds ...". What no option sets stays as it is.
+[[nodiscard]] Error in_option_words(Error error);
+
+/// The same with the place in the script that said so, or the option as it was spelled.
 [[nodiscard]] Error with_place(Error error, const Draft& draft);
 
 }  // namespace rota::cli

@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/reserved_names.h"
 #include "cli/sweep.h"
+#include "cli/time_text.h"
 #include "cli/usage.h"
+#include "report/words.h"
 
 namespace rota::cli {
 namespace {
@@ -153,6 +156,10 @@ Status add_variable(std::string_view setting, std::string_view option, const Con
   if (!is_variable_name(name)) {
     return usage_error(std::string(option) + ": '" + name + "' is no name of a variable");
   }
+  if (is_set_by_rota(name)) {
+    return usage_error(std::string(option) + ": Rota sets " + name +
+                       " itself, for each job; leave it out");
+  }
   if (equals != std::string_view::npos) {
     env[name] = setting.substr(equals + 1);
     return {};
@@ -197,6 +204,58 @@ Status settle_environment(Draft& draft, const Context& context) {
     if (auto status = add_variable(setting, "--env", context, draft.request.env); !status) {
       return status;
     }
+  }
+  return {};
+}
+
+/// `%j` and the like, with a width between, are replaced; anything else would be kept as it is.
+Status check_pattern(std::string_view option, std::string_view pattern) {
+  constexpr std::string_view kLetters = "jAaxNtu%";
+  for (std::size_t at = 0; (at = pattern.find('%', at)) != std::string_view::npos; ++at) {
+    const std::size_t begin = at++;
+    while (at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9') ++at;
+    if (at < pattern.size() && kLetters.find(pattern[at]) != std::string_view::npos) continue;
+    return usage_error(std::string(option) + " '" + std::string(pattern) + "': '" +
+                       std::string(pattern.substr(begin, at + 1 - begin)) +
+                       "' stands for nothing; known: %j id, %A array, %a index, %x name, %N node, "
+                       "%t rank, %u user, and %% for a percent sign");
+  }
+  return {};
+}
+
+/// A deadline that cannot be met even by a start at once is a slip of the pen.
+Status check_deadline(const Draft& draft, const Context& context) {
+  const api::SubmitRequest& request = draft.request;
+  const auto deadline = parse_iso_time(request.deadline);
+  if (!deadline) return {};
+  const std::int64_t now = context.now_seconds();
+  const std::string head = "--deadline " + iso_and_relative(request.deadline, now) + ": ";
+  if (*deadline <= now) return usage_error(head + "that is over");
+  const std::int64_t begin = std::max(now, parse_iso_time(request.begin).value_or(now));
+  if (*deadline <= begin) return usage_error(head + "--begin lies behind it");
+  const double limit = request.time_limit_seconds.value_or(0);
+  const auto left = static_cast<double>(*deadline - begin);
+  if (limit <= left) return {};
+  return usage_error(head + "--time allows the job " + report::short_duration(limit) +
+                     ", but only " + report::short_duration(left) + " lie before it");
+}
+
+/// An error names the line or variable that said so.
+Error at_its_place(Error error, const Draft& draft, std::string_view option) {
+  const auto said = draft.places.find(option);
+  if (said != draft.places.end() && error.where.empty()) error.where = said->second;
+  return error;
+}
+
+Status check_values(const Draft& draft, const Context& context) {
+  if (auto status = check_deadline(draft, context); !status) {
+    return at_its_place(status.error(), draft, "deadline");
+  }
+  if (auto status = check_pattern("--output", draft.request.stdout_path); !status) {
+    return at_its_place(status.error(), draft, "output");
+  }
+  if (auto status = check_pattern("--error", draft.request.stderr_path); !status) {
+    return at_its_place(status.error(), draft, "error");
   }
   return {};
 }
@@ -285,6 +344,7 @@ Status finish_draft(Draft& draft, const Context& context) {
     if (auto status = parse_array(draft.array, draft.request); !status) return status;
     if (!draft.request.max_concurrent) draft.request.max_concurrent = limit;
   }
+  if (auto status = check_values(draft, context); !status) return status;
   if (auto status = settle_environment(draft, context); !status) return status;
   if (draft.params.empty() && draft.param_files.empty()) {
     if (draft.request.name_template.empty()) return {};

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
+#include "cli/refusal.h"
+#include "cli/submission.h"
 #include "cli/sweep.h"
 #include "cli/test_world.h"
 
@@ -121,6 +124,7 @@ TEST(Options, ContractAndFreeWork) {
 }
 
 TEST(Options, TimesAreAbsoluteInTheRequest) {
+  ::setenv("TZ", "UTC0", 1);
   EXPECT_EQ(good({use("begin", "08:00")}).begin, "2017-10-09T08:00:00Z");
   EXPECT_EQ(good({use("deadline", "now+1h")}).deadline, "2017-10-09T08:01:55Z");
   EXPECT_NE(refused({use("begin", "later")}).find("--begin"), std::string::npos);
@@ -200,6 +204,97 @@ TEST(Sweeps, RowsOfACsvFile) {
   for (const char* text : {"", "lr\n", "lr,lr\n1,2\n", "l r\n1\n", "lr\n1,2\n", "lr\n\"1\n"}) {
     EXPECT_FALSE(params_of_csv(text, "x.csv")) << text;
   }
+}
+
+TEST(Options, ADeadlineMustBePossible) {
+  EXPECT_NE(refused({use("deadline", "2017-10-09T07:00:00Z")}).find("that is over"),
+            std::string::npos);
+  EXPECT_EQ(refused({use("deadline", "now+1h"), use("time", "4h")}),
+            "--deadline 2017-10-09T08:01:55Z (in 1h): --time allows the job 4h, but only 1h lie "
+            "before it");
+  EXPECT_NE(refused({use("deadline", "now+5h"), use("time", "4h"), use("begin", "now+2h")})
+                .find("only 3h lie before it"),
+            std::string::npos);
+  EXPECT_NE(refused({use("deadline", "now+1h"), use("begin", "now+2h")}).find("--begin"),
+            std::string::npos);
+  EXPECT_EQ(good({use("deadline", "now+4h"), use("time", "4h")}).time_limit_seconds, 4 * 3600);
+}
+
+TEST(Options, NamesOfOutputFilesHoldKnownMarks) {
+  EXPECT_EQ(good({use("output", "%x-%4j_%A_%a.%N.%t.%u.%%.out")}).stdout_path,
+            "%x-%4j_%A_%a.%N.%t.%u.%%.out");
+  EXPECT_NE(refused({use("output", "a-%q.out")}).find("--output 'a-%q.out': '%q' stands for"),
+            std::string::npos);
+  EXPECT_NE(refused({use("error", "100%")}).find("'%' stands for nothing"), std::string::npos);
+}
+
+TEST(Environment, WhatRotaSetsCannotBeChosen) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "RANK", "MASTER_ADDR", "SLURM_JOB_ID",
+                           "ROTA_JOB_ID", "PET_NNODES", "ROTA_GPUS"}) {
+    const std::string said = "Rota sets " + std::string(name);
+    EXPECT_NE(refused({use("env", std::string(name) + "=7")}).find("--env: " + said),
+              std::string::npos);
+    EXPECT_NE(refused({use("export", "ALL," + std::string(name) + "=7")}).find(said),
+              std::string::npos);
+    EXPECT_NE(refused({use("param", std::string(name) + "=7")}).find(said), std::string::npos);
+  }
+  EXPECT_EQ(good({use("env", "ROTA_SOCKET=/x")}).env.at("ROTA_SOCKET"), "/x");
+  EXPECT_EQ(good({use("env", "PATH=/bin")}).env.at("PATH"), "/bin");
+  EXPECT_NE(refused({use("param", "PATH=1")}).find("every program needs PATH"), std::string::npos);
+}
+
+TEST(Sweeps, HaveNoEmptyValue) {
+  for (const char* text : {"lr=1,,2", "lr=1,", "lr=,1"}) {
+    EXPECT_NE(refused({use("param", text)}).find("one of the values is empty"),
+              std::string::npos);
+  }
+  EXPECT_FALSE(params_of_csv("RANK\n1\n", "x.csv"));
+}
+
+TEST(Fields, AreNamedAsOptions) {
+  const auto words = [](ErrorCode code, std::string message, std::string field) {
+    const Error error = in_option_words({code, std::move(message), std::move(field)});
+    return error.where + ": " + error.message;
+  };
+  using enum ErrorCode;
+  EXPECT_EQ(words(kInvalidArgument, "grace_seconds must be between 0 and 9", "grace_seconds"),
+            "--grace: must be between 0 and 9");
+  EXPECT_EQ(words(kInvalidArgument, "begin: 'x' is no time", "begin"), "--begin: 'x' is no time");
+  EXPECT_EQ(words(kRefused, "the policy allows 7d", "min_runtime_seconds"),
+            "--min-runtime: the policy allows 7d");
+  EXPECT_EQ(words(kInvalidArgument, "no such thing", "elsewhere"), "elsewhere: no such thing");
+  EXPECT_EQ(in_option_words({kUnsupported, "min_tasks: not here", "min_tasks"}).code, kRefused);
+  Draft draft;
+  draft.places["gres"] = "job.sh:3:9";
+  EXPECT_EQ(with_place({kRefused, "none", "models"}, draft).where, "job.sh:3:9");
+  EXPECT_EQ(with_place({kRefused, "none", "retries"}, draft).where, "--retries");
+}
+
+TEST(Refusals, NameTheDependencyAndTheMostMemory) {
+  api::Job done;
+  done.id = "5.1";
+  done.state = "done";
+  api::Job failed = done;
+  failed.id = "5.2";
+  failed.state = "failed";
+  failed.end_cause = "exited";
+  failed.exit_code = 3;
+  EXPECT_FALSE(never_met({done}, "5"));
+  EXPECT_EQ(never_met({done, failed}, "5"),
+            "this can never be met: job 5.2 has not succeeded (failed, exit code 3); run it again: "
+            "rota redo 5.2, or wait for its end alone: --afterany 5");
+  api::Device device;
+  device.model = "h100";
+  device.memory_bytes = std::int64_t{80} << 30;
+  api::SubmitRequest request;
+  EXPECT_FALSE(too_much_gpu_memory({device}, request));
+  request.gpu_memory_bytes = std::int64_t{80} << 30;
+  EXPECT_FALSE(too_much_gpu_memory({device}, request));
+  request.gpu_memory_bytes = std::int64_t{200} << 30;
+  EXPECT_EQ(too_much_gpu_memory({device}, request),
+            "no GPU here has 200GiB of memory; the most is 80GiB");
+  request.models = {"a100"};
+  EXPECT_FALSE(too_much_gpu_memory({device}, request));
 }
 
 }  // namespace

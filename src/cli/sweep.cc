@@ -1,11 +1,11 @@
 #include "cli/sweep.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/text.h"
+#include "cli/read_file.h"
+#include "cli/reserved_names.h"
 #include "cli/usage.h"
 
 namespace rota::cli {
@@ -20,8 +20,16 @@ bool is_name(std::string_view name) {
   });
 }
 
-std::string name_rule(const std::string& name) {
-  return "'" + name + "' cannot be the name of a variable; use letters, digits and _";
+Status check_name(const std::string& name) {
+  if (!is_name(name)) {
+    return usage_error("'" + name + "' cannot be the name of a variable; use letters, digits and "
+                       "_");
+  }
+  if (is_set_by_rota(name)) return usage_error("Rota sets " + name + " itself; use another name");
+  if (is_of_account(name)) {
+    return usage_error("every program needs " + name + " as it is; use another name");
+  }
+  return {};
 }
 
 /// Each of `left` with each of `right`.
@@ -89,7 +97,9 @@ Result<std::vector<Params>> params_of_csv(std::string_view text, const std::stri
     if (names.empty()) {
       names = *fields;
       for (const std::string& name : names) {
-        if (!is_name(name)) return usage_error(name_rule(name), where);
+        if (auto status = check_name(name); !status) {
+          return usage_error(status.error().message, where);
+        }
         if (std::count(names.begin(), names.end(), name) > 1) {
           return usage_error("the column '" + name + "' is there twice", where);
         }
@@ -117,9 +127,14 @@ Result<std::vector<Params>> sweep_of(const std::vector<std::string>& params,
     if (equals == std::string::npos || equals + 1 == param.size()) {
       return usage_error("--param '" + param + "': expected NAME=VALUE,VALUE,...");
     }
-    if (!is_name(name)) return usage_error("--param '" + param + "': " + name_rule(name));
+    if (auto status = check_name(name); !status) {
+      return usage_error("--param '" + param + "': " + status.error().message);
+    }
     std::vector<Params> values;
     for (const std::string_view value : split(std::string_view(param).substr(equals + 1), ',')) {
+      if (value.empty()) {
+        return usage_error("--param '" + param + "': one of the values is empty");
+      }
       values.push_back({{name, std::string(value)}});
     }
     auto next = combined(all, values);
@@ -127,12 +142,9 @@ Result<std::vector<Params>> sweep_of(const std::vector<std::string>& params,
     all = std::move(*next);
   }
   for (const std::string& file : files) {
-    std::ifstream input(file, std::ios::binary);
-    if (!input) {
-      return usage_error("--param-file: cannot read '" + file + "'");
-    }
-    const std::string text{std::istreambuf_iterator<char>(input), {}};
-    auto rows = params_of_csv(text, file);
+    const auto text = read_text(file);
+    if (!text) return usage_error("--param-file: " + text.error().message);
+    auto rows = params_of_csv(*text, file);
     if (!rows) return rows.error();
     auto next = combined(all, *rows);
     if (!next) return next.error();

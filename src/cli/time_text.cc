@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace rota::cli {
 namespace {
 
 constexpr std::int64_t kDay = 86400;
+constexpr std::int64_t kSpanMax = 36'500 * kDay;      // what a daemon takes
+constexpr std::int64_t kLatest = 9'223'372'036;       // 2262-04-11: instants are nanoseconds
 
 struct Civil {
   std::int64_t year = 1970;
@@ -99,9 +102,9 @@ std::optional<std::int64_t> take_date(std::string_view& text) {
   return days_of({*year, *month, *day}) * kDay;
 }
 
-/// `Z`, `+02:00`, or nothing: seconds to subtract.
+/// `Z` or `+02:00`: seconds to subtract.
 std::optional<std::int64_t> take_zone(std::string_view& text) {
-  if (text.empty() || take(text, "Z")) return 0;
+  if (take(text, "Z")) return 0;
   const bool west = take(text, "-");
   if (!west && !take(text, "+")) return std::nullopt;
   const auto hour = take_digits(text, 2);
@@ -109,6 +112,60 @@ std::optional<std::int64_t> take_zone(std::string_view& text) {
   const auto minute = take_digits(text, 2);
   if (!hour || !minute || *hour > 14 || *minute > 59) return std::nullopt;
   return (*hour * 3600 + *minute * 60) * (west ? -1 : 1);
+}
+
+/// A date and time as written; seconds count from 1970-01-01T00:00 on the same clock.
+struct Stamp {
+  std::int64_t seconds = 0;
+  std::optional<std::int64_t> zone;
+};
+
+std::optional<Stamp> stamp_of(std::string_view text) {
+  const auto date = take_date(text);
+  if (!date) return std::nullopt;
+  if (text.empty()) return Stamp{*date, {}};
+  if (!take(text, "T") && !take(text, " ")) return std::nullopt;
+  const auto clock = take_clock(text);
+  if (!clock) return std::nullopt;
+  if (take(text, ".")) {
+    while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
+  }
+  if (text.empty()) return Stamp{*date + *clock, {}};
+  const auto zone = take_zone(text);
+  if (!zone || !text.empty()) return std::nullopt;
+  return Stamp{*date + *clock, zone};
+}
+
+/// The instant at which clocks of the local zone show these seconds.
+std::int64_t local_instant(std::int64_t seconds) {
+  const std::int64_t days = floor_div(seconds, kDay);
+  const Civil date = civil_of(days);
+  std::tm clock{};
+  clock.tm_year = static_cast<int>(date.year - 1900);
+  clock.tm_mon = static_cast<int>(date.month - 1);
+  clock.tm_mday = static_cast<int>(date.day);
+  clock.tm_sec = static_cast<int>(seconds - days * kDay);
+  clock.tm_hour = clock.tm_sec / 3600;
+  clock.tm_min = clock.tm_sec / 60 % 60;
+  clock.tm_sec %= 60;
+  clock.tm_isdst = -1;  // the library knows when summer time is
+  return static_cast<std::int64_t>(std::mktime(&clock));
+}
+
+/// The beginning of the local day of `now`, on the local clock.
+std::int64_t local_day(std::int64_t now) {
+  ::tzset();
+  const auto at = static_cast<std::time_t>(now);
+  std::tm clock{};
+  ::localtime_r(&at, &clock);
+  return days_of({clock.tm_year + 1900, clock.tm_mon + 1, clock.tm_mday}) * kDay;
+}
+
+/// What a person writes: without a zone it is the local clock's.
+std::optional<std::int64_t> written_instant(std::string_view text) {
+  const auto stamp = stamp_of(text);
+  if (!stamp) return std::nullopt;
+  return stamp->zone ? stamp->seconds - *stamp->zone : local_instant(stamp->seconds);
 }
 
 /// Slurm's forms; absent when `text` has none of them.
@@ -137,9 +194,15 @@ std::optional<std::int64_t> slurm_seconds(std::string_view text, std::int64_t ba
   return number[0] * bare_unit;
 }
 
+Result<Duration> span_of(std::string_view text, std::int64_t seconds) {
+  if (seconds <= kSpanMax) return Duration::seconds(seconds);
+  return usage_error("'" + std::string(text) + "' is too long; the longest time is 36500d");
+}
+
 Result<Duration> any_span(std::string_view text, std::int64_t bare_unit) {
-  if (const auto seconds = slurm_seconds(text, bare_unit)) return Duration::seconds(*seconds);
+  if (const auto seconds = slurm_seconds(text, bare_unit)) return span_of(text, *seconds);
   const auto parsed = parse_duration(text);
+  if (parsed && parsed->whole_seconds() > kSpanMax) return span_of(text, parsed->whole_seconds());
   if (parsed && *parsed >= Duration()) return *parsed;
   return usage_error("'" + std::string(text) +
              "' is no duration; write 90s, 20m, 4h, 1h30m, 2d, or HH:MM:SS, D-HH:MM:SS");
@@ -154,7 +217,7 @@ Result<Duration> slurm_offset(std::string_view text) {
   for (const auto& [word, seconds] : kUnits) {
     if (!text.ends_with(word)) continue;
     const auto count = parse_int(text.substr(0, text.size() - word.size()));
-    if (count && *count >= 0 && *count < 1'000'000) return Duration::seconds(*count * seconds);
+    if (count && *count >= 0 && *count < 100'000'000) return span_of(text, *count * seconds);
   }
   return any_span(text, 1);
 }
@@ -170,18 +233,9 @@ std::string iso_time(std::int64_t seconds) {
 }
 
 std::optional<std::int64_t> parse_iso_time(std::string_view text) {
-  const auto date = take_date(text);
-  if (!date) return std::nullopt;
-  if (text.empty()) return *date;
-  if (!take(text, "T") && !take(text, " ")) return std::nullopt;
-  const auto clock = take_clock(text);
-  if (!clock) return std::nullopt;
-  if (take(text, ".")) {
-    while (!text.empty() && text[0] >= '0' && text[0] <= '9') text.remove_prefix(1);
-  }
-  const auto zone = take_zone(text);
-  if (!zone || !text.empty()) return std::nullopt;
-  return *date + *clock - *zone;
+  const auto stamp = stamp_of(text);
+  if (!stamp) return std::nullopt;
+  return stamp->seconds - stamp->zone.value_or(0);
 }
 
 std::string relative_time(std::int64_t seconds, std::int64_t now) {
@@ -209,11 +263,15 @@ Result<std::optional<Duration>> parse_time_limit(std::string_view text) {
 Result<Duration> parse_span(std::string_view text) { return any_span(text, 1); }
 
 Result<std::int64_t> parse_point(std::string_view text, std::int64_t now) {
-  if (const auto iso = parse_iso_time(text)) return *iso;
+  if (const auto written = written_instant(text)) {
+    if (*written <= kLatest) return *written;
+    return usage_error("'" + std::string(text) + "' is too far off; the latest time is 2262-04-11");
+  }
   if (text == "now") return now;
-  const std::int64_t today = floor_div(now, kDay) * kDay;
+  const std::int64_t today = local_day(now);
   const auto next = [&](std::int64_t clock) {
-    return today + clock > now ? today + clock : today + kDay + clock;
+    const std::int64_t at = local_instant(today + clock);
+    return at > now ? at : local_instant(today + kDay + clock);
   };
   if (text == "today") return now;
   if (text == "tomorrow") return now + kDay;
@@ -223,22 +281,27 @@ Result<std::int64_t> parse_point(std::string_view text, std::int64_t now) {
   if (const auto clock = take_clock(rest); clock && rest.empty()) return next(*clock);
   rest = text;
   const bool offset = take(rest, "now+") || take(rest, "+");
-  const auto span = offset ? slurm_offset(rest) : parse_duration(rest);
-  if (span && *span >= Duration()) return now + span->whole_seconds();
+  const auto plain = parse_duration(rest);
+  if (offset || (plain && *plain >= Duration())) {
+    const auto span = offset ? slurm_offset(rest) : any_span(rest, 1);
+    if (!span) return span.error();
+    return now + span->whole_seconds();
+  }
   return usage_error("'" + std::string(text) +
                      "' is no time; write 2026-01-31T16:00, 16:00, now+2h, " +
                      "tomorrow or a duration from now like 30m");
 }
 
 Result<std::int64_t> parse_past(std::string_view text, std::int64_t now) {
-  const std::int64_t today = floor_div(now, kDay) * kDay;
-  if (const auto iso = parse_iso_time(text)) return *iso;
+  if (const auto written = written_instant(text)) return *written;
+  const std::int64_t today = local_day(now);
   if (text == "now") return now;
-  if (text == "today" || text == "midnight") return today;
-  if (text == "yesterday") return today - kDay;
+  if (text == "today" || text == "midnight") return local_instant(today);
+  if (text == "yesterday") return local_instant(today - kDay);
   std::string_view rest = text;
   if (const auto clock = take_clock(rest); clock && rest.empty()) {
-    return today + *clock <= now ? today + *clock : today + *clock - kDay;
+    const std::int64_t at = local_instant(today + *clock);
+    return at <= now ? at : local_instant(today - kDay + *clock);
   }
   rest = text;
   (void)take(rest, "now");

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+
 namespace rota::cli {
 namespace {
 
@@ -55,7 +60,79 @@ TEST(Span, CountsSecondsWithoutUnit) {
   EXPECT_FALSE(parse_span("unlimited"));
 }
 
+/// The zone of the process for one test. Without a data base of zones: POSIX's own form.
+class Zone {
+ public:
+  explicit Zone(const char* name) {
+    if (const char* before = std::getenv("TZ")) before_ = before;
+    ::setenv("TZ", name, 1);
+    ::tzset();
+  }
+  ~Zone() {
+    if (before_) {
+      ::setenv("TZ", before_->c_str(), 1);
+    } else {
+      ::unsetenv("TZ");
+    }
+    ::tzset();
+  }
+  Zone(const Zone&) = delete;
+  Zone& operator=(const Zone&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+constexpr const char* kBerlin = "CET-1CEST,M3.5.0,M10.5.0/3";
+
+TEST(Point, IsReadOnTheLocalClock) {
+  const Zone zone(kBerlin);
+  const std::int64_t now = *parse_iso_time("2026-06-10T20:00:00Z");  // 22:00 there
+  const auto at = [&](const char* text) { return iso_time(parse_point(text, now).value()); };
+  EXPECT_EQ(at("2026-12-24T09:00"), "2026-12-24T08:00:00Z");
+  EXPECT_EQ(at("2026-07-01T09:00"), "2026-07-01T07:00:00Z");
+  EXPECT_EQ(at("2026-07-01"), "2026-06-30T22:00:00Z");
+  EXPECT_EQ(at("2026-12-24T09:00Z"), "2026-12-24T09:00:00Z");
+  EXPECT_EQ(at("2026-12-24 09:00+05:30"), "2026-12-24T03:30:00Z");
+  EXPECT_EQ(at("23:00"), "2026-06-10T21:00:00Z");
+  EXPECT_EQ(at("18:00"), "2026-06-11T16:00:00Z");
+  EXPECT_EQ(at("midnight"), "2026-06-10T22:00:00Z");
+  EXPECT_EQ(at("noon"), "2026-06-11T10:00:00Z");
+  // What a daemon says is the same everywhere.
+  EXPECT_EQ(parse_iso_time("2026-12-24T09:00:00"), parse_iso_time("2026-12-24T09:00:00Z"));
+}
+
+TEST(Point, OfADayWithAnHourMore) {
+  const Zone zone(kBerlin);
+  const std::int64_t now = *parse_iso_time("2026-10-24T20:00:00Z");  // summer ends in the night
+  EXPECT_EQ(iso_time(*parse_point("18:00", now)), "2026-10-25T17:00:00Z");
+}
+
+TEST(Past, IsReadOnTheLocalClock) {
+  const Zone zone(kBerlin);
+  const std::int64_t now = *parse_iso_time("2026-06-10T23:00:00Z");  // 01:00 of the 11th there
+  const auto at = [&](const char* text) { return iso_time(parse_past(text, now).value()); };
+  EXPECT_EQ(at("today"), "2026-06-10T22:00:00Z");
+  EXPECT_EQ(at("yesterday"), "2026-06-09T22:00:00Z");
+  EXPECT_EQ(at("09:00"), "2026-06-10T07:00:00Z");
+  EXPECT_EQ(at("2026-01-31T16:00"), "2026-01-31T15:00:00Z");
+}
+
+TEST(Point, TooFarOffIsSaidSo) {
+  const std::int64_t now = 1507532515;
+  const auto error = [](const auto& result) { return result ? "" : result.error().message; };
+  EXPECT_EQ(error(parse_point("9999-12-31", now)),
+            "'9999-12-31' is too far off; the latest time is 2262-04-11");
+  EXPECT_EQ(error(parse_point("now+99999999days", now)),
+            "'99999999days' is too long; the longest time is 36500d");
+  EXPECT_EQ(error(parse_span("100000d")), "'100000d' is too long; the longest time is 36500d");
+  EXPECT_EQ(error(parse_time_limit("99999999:00:00")),
+            "'99999999:00:00' is too long; the longest time is 36500d");
+  EXPECT_EQ(*parse_span("36500d"), Duration::days(36500));
+}
+
 TEST(Point, TakesIsoClocksAndOffsets) {
+  const Zone zone("UTC0");
   const std::int64_t now = 1507532515;  // 2017-10-09T07:01:55Z
   EXPECT_EQ(*parse_point("2017-10-09T08:00", now), 1507536000);
   EXPECT_EQ(*parse_point("08:00", now), 1507536000);
@@ -73,6 +150,7 @@ TEST(Point, TakesIsoClocksAndOffsets) {
 }
 
 TEST(Past, TakesSpansDaysClocksAndDates) {
+  const Zone zone("UTC0");
   const std::int64_t now = 1507532515;  // 2017-10-09T07:01:55Z
   EXPECT_EQ(*parse_past("2d", now), now - 172800);
   EXPECT_EQ(*parse_past("3days", now), now - 259200);

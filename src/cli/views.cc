@@ -417,6 +417,20 @@ std::string verdict_text(const Context& context, const api::Verdict& verdict,
   return text;
 }
 
+namespace {
+
+/// "14.1 on n1:0, 14.2 on n1:1": each member's own, since no two are at one place.
+std::string ids_with_places(const VerdictGroup& group) {
+  std::string text;
+  for (std::size_t i = 0; i < group.ids.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + group.ids[i];
+    if (!group.places[i].empty()) text += " on " + group.places[i];
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string verdict_group_text(const Context& context, const std::string& array,
                                const std::vector<api::Job>& members,
                                const std::vector<VerdictGroup>& groups) {
@@ -424,6 +438,10 @@ std::string verdict_group_text(const Context& context, const std::string& array,
                      report::counted(static_cast<std::int64_t>(members.size()), "job") + "\n";
   for (const VerdictGroup& group : groups) {
     const auto count = static_cast<std::int64_t>(group.ids.size());
+    if (count > 1 && !group.places.empty() && !group.places.front().empty()) {
+      text += std::to_string(count) + " " + group.state + ": " + ids_with_places(group) + "\n";
+      continue;
+    }
     constexpr std::size_t kShown = 4;
     std::string ids;
     for (std::size_t i = 0; i < std::min(group.ids.size(), kShown); ++i) {

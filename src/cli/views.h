@@ -38,6 +38,7 @@ struct VerdictGroup {
   std::string reason;
   std::vector<std::string> ids;
   api::Verdict first;
+  std::vector<std::string> places = {};  // where each one is: "n1:0-3"; empty while it waits
 };
 /// The answer to "why" for an array.
 [[nodiscard]] std::string verdict_group_text(const Context& context, const std::string& array,

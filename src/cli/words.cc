@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/help.h"
 #include "cli/submit_options.h"
 #include "cli/usage.h"
 
@@ -39,12 +40,6 @@ std::size_t positional_room(const CLI::App& app) {
   return room;
 }
 
-std::string path_of_app(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  if (parent == nullptr) return "rota";
-  return path_of_app(*parent) + " " + app.get_name();
-}
-
 std::string did_you_mean(std::string_view near, std::string_view prefix) {
   if (near.empty()) return {};
   return "; did you mean '" + std::string(prefix) + std::string(near) + "'?";
@@ -70,7 +65,7 @@ Error unknown_option(const CLI::App& app, std::string_view spelled) {
   if (app.get_parent() == nullptr) {
     message += near.empty() ? "; options stand after the command" : "";
   } else if (near.empty()) {
-    message += "; see `" + path_of_app(app) + " --help`";
+    message += "; see `" + command_path(app) + " --help`";
   }
   return usage_error(std::move(message));
 }
@@ -82,13 +77,13 @@ Error unknown_command(const CLI::App& app, const std::string& word) {
   }
   const std::string_view foreign =
       app.get_parent() == nullptr ? foreign_command(word) : std::string_view();
-  std::string message = "unknown command '" + path_of_app(app) + " " + word + "'";
+  std::string message = "unknown command '" + command_path(app) + " " + word + "'";
   if (!foreign.empty()) {
     message += "; use `" + std::string(foreign) + "`";
   } else {
-    message += did_you_mean(nearest_word(word, known), path_of_app(app) + " ");
+    message += did_you_mean(nearest_word(word, known), command_path(app) + " ");
   }
-  return usage_error(message + "; see `" + path_of_app(app) + " --help`");
+  return usage_error(message + "; see `" + command_path(app) + " --help`");
 }
 
 class Walker {
@@ -237,8 +232,11 @@ class Walker {
   }
 
   Status take_positional(const std::string& word) {
+    if (word.empty()) {
+      return usage_error("an argument is empty; see `" + command_path(*walk_.app) + " --help`");
+    }
     if (++positionals_ > positional_room(*walk_.app)) {
-      return usage_error("unexpected word '" + word + "'; see `" + path_of_app(*walk_.app) +
+      return usage_error("unexpected word '" + word + "'; see `" + command_path(*walk_.app) +
                          " --help`");
     }
     walk_.words.push_back(word);

@@ -86,6 +86,12 @@ TEST_F(Words, WrongWordsNameTheNearest) {
   EXPECT_NE(error({"--json", "ls"}).find("options stand after the command"), std::string::npos);
 }
 
+TEST_F(Words, AnEmptyArgumentNamesNothing) {
+  EXPECT_EQ(error({"cancel", ""}), "an argument is empty; see `rota cancel --help`");
+  EXPECT_EQ(error({"queue", "set", ""}), "an argument is empty; see `rota queue set --help`");
+  EXPECT_EQ(error({"show", "7", "--", ""}), "an argument is empty; see `rota show --help`");
+}
+
 TEST_F(Words, HelpIsOfTheCommandReached) {
   EXPECT_TRUE(walk({"--help"})->help);
   const auto inner = walk({"queue", "set", "-h"});

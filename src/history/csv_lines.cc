@@ -65,6 +65,18 @@ Result<std::vector<CsvField>> CsvLines::split_line(std::string_view line) const 
   }
 }
 
+/// A column that is there twice leaves open which one counts.
+Status CsvLines::check_names(const std::vector<CsvField>& header) const {
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const std::string& name = header[i].text;
+    const auto same = [&name](const CsvField& field) { return field.text == name; };
+    const auto end = header.begin() + static_cast<std::ptrdiff_t>(i);
+    if (name.empty() || std::none_of(header.begin(), end, same)) continue;
+    return error_at(header[i].column, "the column '" + name + "' is there twice");
+  }
+  return {};
+}
+
 Result<std::vector<CsvField>> CsvLines::next() {
   std::string line;
   const bool first = columns_ == 0;
@@ -74,7 +86,10 @@ Result<std::vector<CsvField>> CsvLines::next() {
   }
   auto fields = split_line(line);
   if (!fields) return fields;
-  if (first) columns_ = fields->size();
+  if (first) {
+    columns_ = fields->size();
+    if (auto status = check_names(*fields); !status) return status.error();
+  }
   if (fields->size() != columns_) {
     return error_at(1, "the line has " + std::to_string(fields->size()) + " fields; the first" +
                            " line names " + std::to_string(columns_));

@@ -24,7 +24,7 @@ class CsvLines {
   CsvLines(std::istream& input, std::string file);
 
   /// The fields of the next line; none at the end of the file. After the first line, which names
-  /// the columns, every line must have as many fields as that.
+  /// the columns, each once, every line must have as many fields as that.
   [[nodiscard]] Result<std::vector<CsvField>> next();
   /// An error at the line that was read last.
   [[nodiscard]] Error error_at(int column, std::string message) const;
@@ -32,6 +32,7 @@ class CsvLines {
 
  private:
   [[nodiscard]] bool read_line(std::string& line);
+  [[nodiscard]] Status check_names(const std::vector<CsvField>& header) const;
   [[nodiscard]] Result<std::vector<CsvField>> split_line(std::string_view line) const;
 
   std::istream& input_;

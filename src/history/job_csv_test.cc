@@ -81,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadFile{"", "jobs.csv:0:1", "empty"},
         BadFile{"timestamp,num_gpus\n", "jobs.csv:1:1", "no column for the run time"},
+        BadFile{"timestamp,duration,num_gpus,duration\n1,2,1,3\n", "jobs.csv:1:29", "there twice"},
         BadFile{"timestamp,duration,num_gpus\n1,2\n", "jobs.csv:2:1", "2 fields"},
         BadFile{"timestamp,duration,num_gpus\nsoon,2,1\n", "jobs.csv:2:1", "'soon'"},
         BadFile{"timestamp,duration,num_gpus\n1,-2,1\n", "jobs.csv:2:3", "'-2'"},

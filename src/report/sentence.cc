@@ -1,5 +1,6 @@
 #include "report/sentence.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/text.h"
@@ -97,6 +98,7 @@ std::string over_limit(const Reason& reason, const std::string& whose) {
 }
 
 std::string array_limit(const Reason& reason) {
+  if (reason.limit == 1) return "its array may run 1 member at once, and it is running";
   std::string text = "its array may run ";
   text += reason.limit ? counted(*reason.limit, "member") : "only so many members";
   return text + " at once, and they are running";
@@ -328,16 +330,38 @@ std::vector<std::string> explain_sentences(const Verdict& verdict, const Wording
 
 namespace {
 
+/// "1 GPU more frees up", "2 GPUs more free up"; memory is one amount.
+std::string more_free_up(const Reason& reason) {
+  const std::int64_t amount = reason.missing.value_or(0);
+  bool several = false;
+  switch (reason.resource.value_or(ReasonResource::kGpu)) {
+    case ReasonResource::kGpu: several = amount > 1000; break;
+    case ReasonResource::kCpu:
+    case ReasonResource::kSlices: several = amount > 1; break;
+    case ReasonResource::kGpuMemory:
+    case ReasonResource::kMemory: break;
+  }
+  return several ? " more free up" : " more frees up";
+}
+
+/// A limit holds the job back: what is free helps nothing.
+bool is_limited(const Verdict& verdict) {
+  return std::any_of(verdict.reasons.begin(), verdict.reasons.end(), [](const Reason& reason) {
+    return reason.code == ReasonCode::kArrayLimit || reason.code == ReasonCode::kQueueLimit ||
+           reason.code == ReasonCode::kUserLimit;
+  });
+}
+
 std::string help_of(const Reason& reason, const Wording& wording) {
   const Amounts amounts(reason);
   switch (reason.code) {
     case ReasonCode::kInsufficientFree:
       return reason.missing && reason.waiting_helps
-                 ? "starts if " + amounts.full(reason.missing) + " more free up"
+                 ? "starts if " + amounts.full(reason.missing) + more_free_up(reason)
                  : "";
     case ReasonCode::kFragmented:
-      return reason.missing ? "starts if " + amounts.full(reason.missing) + " more free up " +
-                                  scope_words(reason.within)
+      return reason.missing ? "starts if " + amounts.full(reason.missing) +
+                                  more_free_up(reason) + " " + scope_words(reason.within)
                             : "";
     case ReasonCode::kInfeasible:
       return reason.free.value_or(0) > 0
@@ -369,7 +393,11 @@ std::string help_of(const Reason& reason, const Wording& wording) {
 std::vector<std::string> help_sentences(const Verdict& verdict, const Wording& wording) {
   std::vector<std::string> sentences;
   if (verdict.state != JobState::kPending) return sentences;
+  const bool limited = is_limited(verdict);
   for (const auto& reason : verdict.reasons) {
+    const bool about_room = reason.code == ReasonCode::kInsufficientFree ||
+                            reason.code == ReasonCode::kFragmented;
+    if (limited && about_room) continue;
     const auto help = help_of(reason, wording);
     if (!help.empty()) sentences.push_back("It " + help + ".");
   }

@@ -194,5 +194,39 @@ TEST(Explain, NeverIsSilent) {
   EXPECT_EQ(explain_paragraph(running, wording()), "It is running.");
 }
 
+TEST(Help, CountsWhatHasToFreeUp) {
+  const auto help = [](Reason reason) {
+    Verdict verdict;
+    verdict.state = JobState::kPending;
+    verdict.reasons = {std::move(reason)};
+    const auto sentences = help_sentences(verdict, wording());
+    return sentences.empty() ? std::string() : sentences.front();
+  };
+  EXPECT_EQ(help(reason_of(ReasonCode::kInsufficientFree, 1000, 0)),
+            "It starts if 1 GPU more frees up.");
+  EXPECT_EQ(help(reason_of(ReasonCode::kInsufficientFree, 500, 0)),
+            "It starts if 0.5 GPU more frees up.");
+  EXPECT_EQ(help(reason_of(ReasonCode::kInsufficientFree, 4000, 1000)),
+            "It starts if 3 GPUs more free up.");
+  Reason memory = reason_of(ReasonCode::kInsufficientFree, gibibytes(8).value(), 0);
+  memory.resource = ReasonResource::kMemory;
+  EXPECT_EQ(help(memory), "It starts if 8GiB of memory more frees up.");
+  Reason cpus = reason_of(ReasonCode::kFragmented, 5, 4);
+  cpus.resource = ReasonResource::kCpu;
+  cpus.within = ReasonScope::kNode;
+  EXPECT_EQ(help(cpus), "It starts if 1 CPU more frees up on one node.");
+}
+
+TEST(Help, SaysNothingOfRoomWhereALimitBinds) {
+  Verdict verdict;
+  verdict.state = JobState::kPending;
+  Reason limit;
+  limit.code = ReasonCode::kArrayLimit;
+  limit.limit = 1;
+  verdict.reasons = {limit, reason_of(ReasonCode::kInsufficientFree, 1000, 0)};
+  EXPECT_TRUE(help_sentences(verdict, wording()).empty());
+  EXPECT_EQ(sentence(limit), "its array may run 1 member at once, and it is running");
+}
+
 }  // namespace
 }  // namespace rota::report

@@ -40,6 +40,15 @@ grep -q "rota: job 2 cancelled" run.err || fail "$(cat run.err)"
 expect 0 rota logs 2
 complains "job 2 wrote nothing: it never started, cancelled"
 
+# --- other people's output is denied, and not called silent ---------------------------------------
+if [ "$(id -u)" = 0 ] && runuser -u nobody -- test -x "$ROTA_BIN" 2>/dev/null; then
+  chmod 711 "$TEST_DIR"
+  for follow in "" -f; do
+    expect 6 runuser -u nobody -- "$ROTA_BIN" logs $follow "$holder"
+    complains "job $holder belongs to root; only its owner or an administrator may do this"
+  done
+fi
+
 # --- arrays ---------------------------------------------------------------------------------------
 expect 0 rota submit --parsable --array 1-6 --gpus 1 --time 1m -- true
 array=$OUT
@@ -127,6 +136,134 @@ same "$ERR" ""
 expect 0 rota history --since yesterday --state failed -o name
 same "$OUT" "$id"
 
+expect 0 rota history --limit 1 -o name
+complains "The latest one is shown; more: --limit N"
+expect 0 rota history --since 2200-01-01
+complains "No job that has ended matches."
+
+expect 2 rota queue set vision --quota 9000000
+complains "rota: --quota: must be between 0 and 1000000"
+
+# --- a member by each of its names ----------------------------------------------------------------
+expect 0 rota submit --parsable --array 1-3 -G 0 --hold -- sh -c 'echo $ROTA_ARRAY_TASK_ID'
+array=$OUT
+second=$((array + 2))
+expect 0 rota show "$second" -o name
+same "$OUT" "$array.2"
+expect 0 rota why "$second"
+[[ $OUT != *Array* ]] || fail "a member's number means its array: $OUT"
+expect 0 rota release "$second"
+says "job $array.2 is released"
+expect 0 rota wait "$second"
+says "job $array.2 done"
+expect 0 rota logs "$second"
+same "$OUT" 2
+same "$ERR" ""
+expect 0 rota redo "$second"
+says "submitted job $((array + 4)).2, $array.2 again"
+expect 0 rota wait @
+expect 0 rota logs @
+same "$OUT" 2
+expect 0 rota redo "$array.2"
+expect 0 rota wait @
+expect 0 rota ls --array @ --all -o name
+same "$(wc -l <<<"$OUT")" 1
+expect 0 rota redo "$array"
+says "$array again: 3 jobs"
+expect 0 rota wait @
+expect 1 rota cancel @
+complains "all 3 jobs of array $((array + 8)) have ended (3 done); to run it again: rota redo"
+expect 1 rota update @ --priority 3
+complains "all 3 jobs of array $((array + 8)) have ended"
+expect 0 rota cancel "$array"
+expect 0 rota submit --parsable -G 0 --param lr=.1,.2,.3 --name-template 'lr{lr}-{index}' \
+  --output 'lr-%a.out' -- sh -c 'echo $lr {index}'
+sweep=$OUT
+expect 0 rota wait "$sweep"
+expect 0 rota redo "$sweep.2"
+expect 0 rota wait @
+expect 0 rota logs @
+same "$OUT" ".2 2"
+same "$(field @ name)" lr.2-2
+same "$(cat lr-1.out)" ".1 1"
+
+# --- releases, dry runs, refusals -----------------------------------------------------------------
+expect 0 rota submit --parsable -G 0 -- sleep 600
+runs=$OUT
+wait_state "$runs" running
+expect 0 rota release "$runs"
+same "$OUT" "job $runs was not held"
+expect 0 rota cancel "$runs"
+expect 0 rota submit --dry-run -G 0 --array 1-6 -- true
+says "an array of 6 jobs; of the first one:"
+expect 0 rota submit --dry-run -G 0 --param a=1,2 -- true
+says "a sweep of 2 jobs; of the first one:"
+expect 3 rota submit --wait -G 0 --wrap 'exit 3'
+failed=$(rota history --limit 1 -o name 2>/dev/null)
+for way in "" --dry-run; do
+  expect 4 rota submit $way -G 0 --afterok "$failed" -- true
+  [[ "$OUT$ERR" == *"can never be met: job $failed has not succeeded (failed, exit code 3)"* ]] ||
+    fail "$OUT$ERR"
+  [[ "$OUT$ERR" != *"rota nodes"* ]] || fail "$OUT$ERR"
+  expect 4 rota submit $way -G 1 --gpu-mem 200G -- true
+  [[ "$OUT$ERR" == *"no GPU here has 200GiB of memory; the most is 80GiB"* ]] || fail "$OUT$ERR"
+done
+expect 4 rota submit -N 2 --min-tasks 1 -- true
+complains "--min-tasks: this back-end cannot add tasks"
+expect 4 rota submit --min-runtime 30000d -- true
+complains "rota: --min-runtime: the policy allows"
+expect 2 rota submit --grace 2h -- true
+complains "rota: --grace: the grace between signal and kill is at most 10m"
+
+# --- times on the local clock ---------------------------------------------------------------------
+expect 0 env TZ=XYZ-2 "$ROTA_BIN" submit -G 0 --begin 2200-12-24T09:00 -- true
+says ", not before 2200-12-24T07:00:00Z (in "
+expect 0 env TZ=XYZ-2 "$ROTA_BIN" update @ --begin 2200-12-24T09:30
+says ", not before 2200-12-24T07:30:00Z (in "
+expect 0 env TZ=XYZ+3 "$ROTA_BIN" submit --dry-run -G 0 --deadline 2200-12-24T09:00 -- true
+says ", deadline 2200-12-24T12:00:00Z (in "
+expect 0 rota cancel @
+
+# --- errors in the same file; run keeps nothing of what went well ---------------------------------
+expect 0 rota submit --parsable -G 0 -- sh -c 'echo out; echo err >&2'
+expect 0 rota wait @
+expect 0 rota logs --err @
+complains "writes errors to the same file as its output"
+files() { find "$XDG_STATE_HOME/rota/run-output" -type f | wc -l; }
+before=$(files)
+expect 0 rota run -G 0 -- echo hello
+same "$(files)" "$before"
+expect 3 rota logs @
+complains "was shown by \`rota run\`, which keeps no copy"
+expect 7 rota run -G 0 -- sh -c 'echo hello; exit 7'
+same "$(files)" "$((before + 2))"
+expect 0 rota logs @
+same "$OUT" hello
+
+# --- documents that follow each other -------------------------------------------------------------
+(timeout 5 "$ROTA_BIN" ls --watch -o json || true) >watch.txt
+[ "$(wc -l <watch.txt)" -ge 2 ] || fail "too few documents: $(cat watch.txt)"
+same "$(grep -vc '^{"jobs":.*}$' watch.txt || true)" 0
+(timeout 3 "$ROTA_BIN" nodes --watch -o yaml || true) >watch.txt
+same "$(head -2 watch.txt)" "$(printf -- '---\nnodes:')"
+same "$(grep -c '^--- ' watch.txt || true)" 0
+
+# --- lost output ----------------------------------------------------------------------------------
+for command in 'history --all -o csv' 'ls --all' 'submit --parsable -G 0 -- true'; do
+  code=0
+  rota $command >/dev/full 2>"$TEST_DIR/err" || code=$?
+  same "$code" 1
+  grep -q "the output cannot be written" "$TEST_DIR/err" || fail "$(cat "$TEST_DIR/err")"
+done
+
+# --- quarantine -----------------------------------------------------------------------------------
+curl -sf --unix-socket "$ROTA_SOCKET" -X POST -H 'Content-Type: application/json' -d '{}' \
+  http://rota/api/v1/nodes/sim1:quarantine >/dev/null || fail "no quarantine"
+expect 0 rota nodes
+says quarantined
+expect 0 rota undrain sim1
+says "node sim1 is up"
+
 # --- watching into a pipe, health -----------------------------------------------------------------
 (timeout 5 "$ROTA_BIN" ls --watch || true) >watch.txt
 [ "$(grep -c '^--- 20' watch.txt)" -ge 2 ] || fail "pages are not kept apart: $(cat watch.txt)"
@@ -135,3 +272,25 @@ expect 0 rota doctor
 [[ $OUT != *"cannot open shared object"* ]] || fail "the loader's words are shown: $OUT"
 expect 0 rota cancel "$holder"
 wait_state "$holder" cancelled
+expect 0 rota doctor -o csv
+says "state,ok,$TEST_DIR/state,"
+expect 1 rota serve --background --simulate 8xh200 --state "$TEST_DIR/state" \
+  --socket "$TEST_DIR/second.sock" --port off
+complains "the daemon did not start: "
+complains "Its log is $TEST_DIR/state/daemon.log"
+
+# --- limits of an array ---------------------------------------------------------------------------
+expect 0 rota submit --parsable --array 1-3%1 --gpus 1 --time 10m -- sleep 600
+array=$OUT
+wait_state "$array.1" running
+expect 0 rota why "$array.2"
+says "may run 1 member at once, and it is running"
+[[ $OUT != *"free up"* && $OUT != *"frees up"* ]] || fail "advice on GPUs under a limit: $OUT"
+expect 0 rota cancel "$array"
+expect 0 rota submit --parsable --array 1-2 --gpus 1 --time 10m -- sleep 600
+array=$OUT
+wait_state "$array.1" running
+wait_state "$array.2" running
+expect 0 rota why "$array"
+[[ $OUT =~ "2 running: $array.1 on sim"[12]:[0-3]", $array.2 on sim"[12]:[0-3] ]] || fail "$OUT"
+expect 0 rota cancel "$array"

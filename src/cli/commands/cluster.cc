@@ -4,6 +4,7 @@
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
+#include "cli/submission.h"
 #include "cli/usage.h"
 #include "cli/views.h"
 #include "report/words.h"
@@ -27,7 +28,8 @@ Runner declare_list(CLI::App& app, Context& context, Result<std::vector<T>> (htt
   auto wide = std::make_shared<bool>(false);
   auto watch = std::make_shared<bool>(false);
   app.add_flag("-w,--wide", *wide, "the same as -o wide")->group("Output");
-  app.add_flag("--watch", *watch, "look again every two seconds")->group("Output");
+  app.add_flag("--watch", *watch, "look again every two seconds; with -o json a line each time")
+      ->group("Output");
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, wide, watch, list, view, &context](const Parsed&) {
     if (*wide) common->output.format_text = "wide";
@@ -35,25 +37,41 @@ Runner declare_list(CLI::App& app, Context& context, Result<std::vector<T>> (htt
       const auto once = [&] {
         return print_once(context, client, common->output, list, view());
       };
-      return *watch ? cli::watch(context, once) : once();
+      return *watch ? cli::watch(context, common->output, once) : once();
     });
   };
 }
 
-Runner declare_node_verb(CLI::App& app, Context& context, const char* verb) {
+/// Drains, or takes back: from a drain, from quarantine, or both.
+Result<api::Node> change_node(http::Client& client, const std::string& name,
+                              const std::string& verb, const std::string& reason) {
+  auto node = client.node_command(name, verb, reason);
+  if (!node || verb != "undrain" || node->state == "up") return node;
+  // `down` is what the machine says, and only it can take that back.
+  return node->state == "quarantined" ? client.node_command(name, "recover", reason) : node;
+}
+
+enum class NodeVerb { kDrain, kUndrain };
+
+Runner declare_node_verb(CLI::App& app, Context& context, NodeVerb kind) {
+  const std::string verb = kind == NodeVerb::kDrain ? "drain" : "undrain";
   auto nodes = std::make_shared<std::vector<std::string>>();
   auto reason = std::make_shared<std::string>();
-  app.add_option("--reason", *reason, "shown with the node")->type_name("TEXT")->group("What");
+  if (kind == NodeVerb::kDrain) {
+    app.add_option("--reason", *reason, "shown with the node")->type_name("TEXT")->group("What");
+  }
   app.add_option("NODE", *nodes, "nodes: n3, n[1-4]")->required()->type_name("");
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, nodes, reason, verb, &context](const Parsed&) {
     return with_client(context, *common, [&](http::Client& client) {
+      int code = kExitOk;
       for (const std::string& text : *nodes) {
         const auto names = expand_names(text);
         if (!names) return report_error(context, names.error());
         for (const std::string& name : *names) {
-          const auto node = client.node_command(name, verb, *reason);
+          const auto node = change_node(client, name, verb, *reason);
           if (!node) return report_daemon_error(context, client, node.error());
+          if (verb == "undrain" && node->state != "up") code = kExitFailed;
           print_object(context, common->output, *node, node->name, [&] {
             return "node " + node->name + " is " + node->state +
                    (node->reason.empty() ? "" : " (" + node->reason + ")") +
@@ -62,7 +80,7 @@ Runner declare_node_verb(CLI::App& app, Context& context, const char* verb) {
           });
         }
       }
-      return kExitOk;
+      return code;
     });
   };
 }
@@ -148,7 +166,7 @@ Runner declare_queue_set(CLI::App& app, Context& context) {
     return with_client(context, *common, [&](http::Client& client) {
       const std::string parent = leaf_to_be_parent(client, *request);
       const auto queue = client.queue_set(*request);
-      if (!queue) return report_daemon_error(context, client, queue.error());
+      if (!queue) return report_daemon_error(context, client, in_option_words(queue.error()));
       if (!parent.empty()) {
         print_warnings(context, {"queue " + parent + " takes no jobs itself from now on; they go "
                                  "to " + queue->name});
@@ -226,11 +244,11 @@ Runner declare_gpus(CLI::App& app, Context& context) {
 }
 
 Runner declare_drain(CLI::App& app, Context& context) {
-  return declare_node_verb(app, context, "drain");
+  return declare_node_verb(app, context, NodeVerb::kDrain);
 }
 
 Runner declare_undrain(CLI::App& app, Context& context) {
-  return declare_node_verb(app, context, "undrain");
+  return declare_node_verb(app, context, NodeVerb::kUndrain);
 }
 
 Runner declare_queue(CLI::App& app, Context& context) {
@@ -258,6 +276,7 @@ Runner declare_events(CLI::App& app, Context& context) {
       ->group("Which");
   app.add_option("--after", options->after, "only after this sequence number")
       ->type_name("SEQ")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000'000}).description(""))
       ->group("Which");
   app.add_option("--last", options->last, "look back so many events (default 50)")
       ->type_name("N")

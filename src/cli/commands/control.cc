@@ -1,13 +1,16 @@
 // cancel, hold, release, requeue, update, redo.
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
+#include "cli/job_end.h"
 #include "cli/redo.h"
 #include "cli/time_text.h"
+#include "cli/submission.h"
 #include "cli/submit_draft.h"
 #include "cli/usage.h"
 #include "cli/views.h"
@@ -55,20 +58,65 @@ std::string verb_answer(const Verb& verb, const std::vector<api::Job>& jobs) {
          states + "\n";
 }
 
+/// "all 6 jobs of array 14 have ended (5 done, 1 failed)": a daemon speaks of its last member.
+Error of_whole_array(http::Client& client, const std::string& id, Error error) {
+  if (error.code != ErrorCode::kConflict) return error;
+  const auto jobs = resolve_jobs(client, id);
+  if (!jobs || jobs->empty() || !names_array(id, jobs->front().id)) return error;
+  const bool over = std::all_of(jobs->begin(), jobs->end(),
+                                [](const api::Job& job) { return is_final_state(job.state); });
+  if (!over) return error;
+  const std::string& array = jobs->front().array_id;
+  error.message = (jobs->size() == 1 ? "the only job" : "all " + std::to_string(jobs->size()) +
+                                                            " jobs") +
+                  " of array " + array + (jobs->size() == 1 ? " has ended (" : " have ended (") +
+                  state_counts(*jobs) + "); to run it again: rota redo " + array;
+  return error;
+}
+
+/// The ids among `jobs` that wait for a release.
+std::set<std::string> held_among(const Result<std::vector<api::Job>>& jobs) {
+  std::set<std::string> held;
+  if (!jobs) return held;
+  for (const api::Job& job : *jobs) {
+    if (job.held) held.insert(job.id);
+  }
+  return held;
+}
+
+/// What a release did: only what was held is released.
+std::string release_answer(const Verb& verb, const std::vector<api::Job>& jobs,
+                           const std::set<std::string>& held) {
+  std::vector<api::Job> released;
+  for (const api::Job& job : jobs) {
+    if (held.contains(job.id)) released.push_back(job);
+  }
+  if (!released.empty()) return verb_answer(verb, released);
+  return jobs.size() == 1 ? "job " + jobs.front().id + " was not held\n"
+                          : "no job of array " + jobs.front().array_id + " was held\n";
+}
+
 int command_jobs(Context& context, http::Client& client, const Common& common, const Verb& verb,
                  const std::vector<std::string>& ids) {
   int code = kExitOk;
+  const bool releases = std::string_view(verb.name) == "release";
   const bool sentences = *common.output.format() == Format::kTable;
   std::vector<api::Job> changed;
   for (const std::string& id : ids) {
+    std::set<std::string> held;
+    if (releases) held = held_among(resolve_jobs(client, id));
     auto page = client.command(id, verb.name);
     if (!page) {
-      const int failed = report_daemon_error(context, client, page.error());
+      const int failed =
+          report_daemon_error(context, client, of_whole_array(client, id, page.error()));
       code = code == kExitOk ? failed : code;
       if (failed == kExitUnreachable) break;
       continue;
     }
-    if (sentences) context.out << verb_answer(verb, page->jobs);
+    if (sentences) {
+      context.out << (releases ? release_answer(verb, page->jobs, held)
+                               : verb_answer(verb, page->jobs));
+    }
     for (api::Job& job : page->jobs) changed.push_back(std::move(job));
   }
   const bool nothing = changed.empty() && *common.output.format() == Format::kWide;
@@ -135,10 +183,18 @@ bool changes_nothing(const UpdateOptions& o) {
          o.tasks.empty() && o.queue.empty() && o.begin.empty() && o.comment.empty();
 }
 
-std::string update_answer(const api::Job& job) {
-  if (!job.members_changed) return "job " + job.id + " is updated\n";
-  return report::counted(*job.members_changed, "job") + " of array " + job.array_id +
-         (*job.members_changed == 1 ? " is updated\n" : " are updated\n");
+/// With the instant that --begin came to, since it was written on a clock of some zone.
+std::string update_answer(const Context& context, const api::Job& job,
+                          const api::UpdateRequest& request) {
+  std::string text = "job " + job.id + " is updated";
+  if (job.members_changed) {
+    text = report::counted(*job.members_changed, "job") + " of array " + job.array_id +
+           (*job.members_changed == 1 ? " is updated" : " are updated");
+  }
+  if (request.begin) {
+    text += ", not before " + iso_and_relative(*request.begin, context.now_seconds());
+  }
+  return text + "\n";
 }
 
 int update_jobs(Context& context, const Common& common, const UpdateOptions& options) {
@@ -150,9 +206,12 @@ int update_jobs(Context& context, const Common& common, const UpdateOptions& opt
   return with_client(context, common, [&](http::Client& client) {
     for (const std::string& id : options.ids) {
       const auto job = client.update(id, *request);
-      if (!job) return report_daemon_error(context, client, job.error());
+      if (!job) {
+        const Error error = of_whole_array(client, id, job.error());
+        return report_daemon_error(context, client, in_option_words(error));
+      }
       print_object(context, common.output, *job, job->id,
-                   [&] { return update_answer(*job); });
+                   [&] { return update_answer(context, *job, *request); });
     }
     return kExitOk;
   });
@@ -207,8 +266,9 @@ Runner declare_redo(CLI::App& app, Context& context) {
       for (const Redone& redone : *replies) {
         print_object(context, common->output, redone.reply, redone.reply.id, [&] {
           const auto count = static_cast<std::int64_t>(redone.reply.ids.size());
-          const std::string what = count > 1 ? "array " : "job ";
-          return "submitted " + what + redone.reply.id + ", " + redone.old_id + " again" +
+          const std::string what =
+              count == 1 ? "job " + redone.reply.ids.front() : "array " + redone.reply.id;
+          return "submitted " + what + ", " + redone.old_id + " again" +
                  (count > 1 ? ": " + report::counted(count, "job") : "") + "\n";
         });
       }

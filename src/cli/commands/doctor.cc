@@ -76,13 +76,18 @@ Check check_config() {
           config->origin.empty() ? "built-in defaults (no rota.yaml)" : config->origin, ""};
 }
 
-Check check_state_folder() {
-  const std::string state = server::default_state_directory();
+/// That of the daemon that answers; without one, of the next that starts here.
+Check check_state_folder(const Result<api::Server>& info) {
+  const bool known = info && !info->state_directory.empty();
+  const std::string state = known ? info->state_directory : server::default_state_directory();
   std::error_code failed;
   if (!fs::exists(state, failed)) {
+    if (known) return {"state", "ok", state + " (not to be seen from this account)", ""};
     return {"state", "ok", state + " (made at the first start)", ""};
   }
   if (::access(state.c_str(), W_OK | X_OK) != 0) {
+    // A daemon of another account keeps its folder to itself.
+    if (known) return {"state", "ok", state + " (another account's)", ""};
     return {"state", "wrong", state + " is not writable for this account",
             "choose another with --state, or change its owner"};
   }
@@ -167,7 +172,7 @@ Runner declare_doctor(CLI::App& app, Context& context) {
     return with_client(context, *common, [&](http::Client& client) {
       const auto info = client.server_info();
       std::vector<Check> checks{check_program(), check_devices(info && info->gpus_total > 0),
-                                check_config(), check_state_folder(), check_cgroups()};
+                                check_config(), check_state_folder(info), check_cgroups()};
       check_daemon(client, info, checks);
       print_list(context, common->output, checks, check_view());
       const bool wrong = std::any_of(checks.begin(), checks.end(), [](const Check& check) {

@@ -29,6 +29,12 @@ struct ListOptions {
   std::string array;
   std::string states;
   std::string since;
+
+  /// Asks for some jobs and not for all.
+  [[nodiscard]] bool is_narrow() const {
+    return me || !user.empty() || !queue.empty() || !array.empty() || !states.empty() ||
+           !since.empty();
+  }
 };
 
 void add_filters(CLI::App& app, ListOptions& list) {
@@ -82,6 +88,7 @@ int print_jobs_once(Context& context, http::Client& client, const OutputOptions&
   if (!jobs) return report_daemon_error(context, client, jobs.error());
   if (list.tree) {
     context.out << job_tree(context, *jobs);
+    if (jobs->empty()) context.err << job_view(context).empty << "\n";
   } else {
     print_list(context, output, *jobs, job_view(context));
   }
@@ -123,17 +130,19 @@ Result<std::vector<VerdictGroup>> verdict_groups(http::Client& client,
                                                  const std::vector<api::Job>& members) {
   std::vector<VerdictGroup> groups;
   for (const api::Job& job : members) {
-    const std::string reason = is_final_state(job.state) ? ended_text(job) : job.reason;
+    const std::string reason = is_final_state(job.state) ? ended_in_full(job) : job.reason;
     const auto known = std::find_if(groups.begin(), groups.end(), [&](const VerdictGroup& group) {
       return group.state == job.state && group.reason == reason;
     });
     if (known != groups.end()) {
       known->ids.push_back(job.id);
+      known->places.push_back(places_text(job.places));
       continue;
     }
     auto verdict = client.why(job.id);
     if (!verdict) return verdict.error();
-    groups.push_back({job.state, reason, {job.id}, std::move(*verdict)});
+    groups.push_back(
+        {job.state, reason, {job.id}, std::move(*verdict), {places_text(job.places)}});
   }
   return groups;
 }
@@ -175,9 +184,7 @@ int why_jobs(Context& context, http::Client& client, const Common& common,
     if (!verdict) return report_daemon_error(context, client, verdict.error());
     if (!answers.text.empty()) answers.text += "\n";
     // An array's number stands for all members; the daemon answers with one of them.
-    const bool is_array = id.find('.') == std::string::npos &&
-                          verdict->id.find('.') != std::string::npos;
-    if (is_array) {
+    if (names_array(id, verdict->id)) {
       const auto status = explain_array(context, client, id, answers);
       if (!status) return report_daemon_error(context, client, status.error());
       continue;
@@ -233,11 +240,14 @@ int print_history(Context& context, http::Client& client, const Common& common,
     query.cursor = page->next_cursor;
   }
   std::reverse(jobs.begin(), jobs.end());
-  print_list(context, common.output, jobs, history_view(context));
+  ListView<api::Job> view = history_view(context);
+  if (list.is_narrow()) view.empty = "No job that has ended matches.";
+  print_list(context, common.output, jobs, view);
   context.out.flush();
   if (more) {
-    context.err << "The latest " << jobs.size() << " are shown; more: --limit N, --since WHEN, "
-                << "--all\n";
+    const std::string shown =
+        jobs.size() == 1 ? "one is" : std::to_string(jobs.size()) + " are";
+    context.err << "The latest " << shown << " shown; more: --limit N, --since WHEN, --all\n";
   }
   return kExitOk;
 }
@@ -263,17 +273,24 @@ Runner declare_ls(CLI::App& app, Context& context) {
   app.add_flag("--all", list->all, "ended jobs too")->group("Which jobs");
   app.add_flag("-w,--wide", list->wide, "the same as -o wide")->group("Output");
   app.add_flag("--tree", list->tree, "what depends on what")->group("Output");
-  app.add_flag("--watch", list->watch, "look again every two seconds")->group("Output");
+  app.add_flag("--watch", list->watch,
+               "look again every two seconds; with -o json a line each time")
+      ->group("Output");
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, list, &context](const Parsed&) {
     if (list->wide) common->output.format_text = "wide";
     const auto query = query_of(context, *list);
     if (!query) return report_error(context, query.error());
+    const auto format = common->output.format();
+    if (list->tree && format && *format != Format::kTable) {
+      return report_error(context, usage_error("--tree is a picture for people, and has no other "
+                                               "form; -o json lists the dependencies of each job"));
+    }
     return with_client(context, *common, [&](http::Client& client) {
       const auto once = [&] {
         return print_jobs_once(context, client, common->output, *list, *query);
       };
-      return list->watch ? watch(context, once) : once();
+      return list->watch ? watch(context, common->output, once) : once();
     });
   };
 }
@@ -293,9 +310,10 @@ Runner declare_history(CLI::App& app, Context& context) {
   auto common = add_common(app, OutputFlags::kFormats);
   return [common, list, &context](const Parsed&) {
     if (list->wide) common->output.format_text = "wide";
-    if (list->states.empty()) list->states = "done,failed,cancelled,timeout";
-    const auto query = query_of(context, *list);
+    auto query = query_of(context, *list);
     if (!query) return report_error(context, query.error());
+    query->all = true;
+    if (query->states.empty()) query->states = {"done", "failed", "cancelled", "timeout"};
     const auto& states = query->states;
     if (!std::all_of(states.begin(), states.end(), is_final_state)) {
       return report_error(context, usage_error("history is of jobs that have ended (done, failed, "

@@ -4,6 +4,7 @@
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
+#include "cli/job_end.h"
 #include "cli/views.h"
 
 namespace rota::cli {
@@ -47,7 +48,7 @@ Result<std::int64_t> print_tail(Context& context, http::Client& client, const Lo
 
 /// Of an array one member's output is shown: which, and how to see another.
 void name_member(Context& context, const api::Job& job, const std::string& asked) {
-  if (job.array_id.empty() || asked.find('.') != std::string::npos) return;
+  if (!names_array(asked, job.id)) return;
   context.err << "rota: this is job " << job.id << " of array " << job.array_id
               << "; of another member: rota logs " << job.array_id << ".INDEX" << std::endl;
 }
@@ -67,11 +68,29 @@ void explain_silence(Context& context, const api::Job& job) {
   }
 }
 
+/// `rota run` keeps no file of what it has shown whole.
+Error of_lost_output(const api::Job& job, Error error) {
+  const bool run = job.stdout_path.find("/rota/run-output/job-") != std::string::npos;
+  if (error.code == ErrorCode::kNotFound && run && is_final_state(job.state)) {
+    error.message = "job " + job.id + " was shown by `rota run`, which keeps no copy";
+  }
+  return error;
+}
+
 int print_log(Context& context, http::Client& client, LogOptions options) {
   const auto job = client.job(options.id);
   if (!job) return report_daemon_error(context, client, job.error());
   name_member(context, *job, options.id);
   options.id = job->id;
+  // Of other people's jobs a daemon shows too little to explain their silence.
+  const auto allowed = client.log(options.id, {.limit = 1});
+  if (!allowed && allowed.error().code == ErrorCode::kDenied) {
+    return report_daemon_error(context, client, allowed.error());
+  }
+  if (options.error_stream && (job->stderr_path.empty() || job->stderr_path == job->stdout_path)) {
+    context.err << "rota: job " << job->id
+                << " writes errors to the same file as its output, which is this:" << std::endl;
+  }
   if (job->attempts == 0 && (is_final_state(job->state) || !options.follow)) {
     explain_silence(context, *job);
     return kExitOk;
@@ -84,7 +103,7 @@ int print_log(Context& context, http::Client& client, LogOptions options) {
   follow.until_final = options.follow;
   if (options.lines >= 0) {
     const auto offset = print_tail(context, client, options, follow.from);
-    if (!offset) return report_daemon_error(context, client, offset.error());
+    if (!offset) return report_daemon_error(context, client, of_lost_output(*job, offset.error()));
     if (!options.follow) return kExitOk;
     follow.from.offset = *offset;
   }
@@ -93,7 +112,7 @@ int print_log(Context& context, http::Client& client, LogOptions options) {
     context.out.flush();
     return context.out.good() ? http::Follow::kGoOn : http::Follow::kStop;
   });
-  if (!last) return report_daemon_error(context, client, last.error());
+  if (!last) return report_daemon_error(context, client, of_lost_output(*job, last.error()));
   if (last->size == 0 && !options.error_stream) {
     const auto now = options.follow ? client.job(options.id) : job;
     if (now) explain_silence(context, *now);

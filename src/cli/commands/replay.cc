@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <memory>
 
 #include "base/text.h"
@@ -9,6 +8,7 @@
 #include "cli/exit_codes.h"
 #include "cli/offline.h"
 #include "cli/output.h"
+#include "cli/read_file.h"
 #include "cli/time_text.h"
 #include "cli/usage.h"
 #include "history/job_csv.h"
@@ -36,11 +36,11 @@ Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
   if (options.time_unit != "s" && options.time_unit != "ms") {
     return usage_error("--time-unit '" + options.time_unit + "': expected s or ms");
   }
-  std::ifstream input(options.file, std::ios::binary);
-  if (!input) return usage_error("cannot read '" + options.file + "'");
+  auto input = open_to_read(options.file);
+  if (!input) return input.error();
   const auto unit = options.time_unit == "ms" ? history::TimeUnit::kMilliseconds
                                               : history::TimeUnit::kSeconds;
-  auto read = history::read_job_csv(input, options.file, unit);
+  auto read = history::read_job_csv(*input, options.file, unit);
   if (!read) return read.error();
   if (read->empty()) return usage_error("'" + options.file + "' holds no job");
   std::vector<sim::ReplayJob> jobs;

@@ -12,6 +12,7 @@
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/job_end.h"
+#include "cli/refusal.h"
 #include "cli/signals.h"
 #include "cli/submission.h"
 #include "cli/submit_options.h"
@@ -86,8 +87,8 @@ class SignalForwarder {
 };
 
 /// Copies one stream of the job until the job is final, also across a restart of the daemon. A
-/// closed pipe of ours ends the copy.
-void copy_stream(http::Client& client, const std::string& job, bool error_stream,
+/// closed pipe of ours ends the copy. Value: all of it was written.
+bool copy_stream(http::Client& client, const std::string& job, bool error_stream,
                  std::ostream& out) {
   http::FollowLog follow;
   follow.from.error_stream = error_stream;
@@ -101,31 +102,48 @@ void copy_stream(http::Client& client, const std::string& job, bool error_stream
     });
     const bool lost = !last && (last.error().code == ErrorCode::kUnavailable ||
                                 last.error().code == ErrorCode::kUnknownResult);
-    if (!lost) return;
+    if (!lost) return last.ok() && out.good();
     ++failures;
     std::this_thread::sleep_for(kStreamPause);
+  }
+  return false;
+}
+
+/// Whose choice the job's output files are.
+enum class OutputFiles { kOurs, kTheirs };
+
+/// What was shown whole needs no copy. Of a job that failed, or whose other ranks wrote as well,
+/// the files stay for `rota logs`.
+void remove_output(const api::Job& job) {
+  if (job.state != "done" || job.tasks != 1) return;
+  for (const std::string& path : {job.stdout_path, job.stderr_path}) {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove(path, ignored);
   }
 }
 
 int follow_job(Context& context, http::Client& client, const http::Endpoint& endpoint,
-               const api::Job& job) {
+               const api::Job& job, OutputFiles files) {
   const bool two_streams = !job.stderr_path.empty() && job.stderr_path != job.stdout_path;
   std::thread errors;
+  bool errors_shown = true;
   if (two_streams) {
     errors = std::thread([&] {
       http::Client own(endpoint);
-      copy_stream(own, job.id, true, context.err);
+      errors_shown = copy_stream(own, job.id, true, context.err);
     });
   }
+  bool shown = false;
   Result<std::vector<api::Job>> ended = std::vector<api::Job>{};
   {
     SignalForwarder forwarder(context, endpoint, job.id);
-    copy_stream(client, job.id, false, context.out);
+    shown = copy_stream(client, job.id, false, context.out);
     if (errors.joinable()) errors.join();
     ended = wait_for_jobs(client, {job.id}, [](const api::Job&) {});
   }
   if (!ended) return report_daemon_error(context, client, ended.error());
   const api::Job& last = ended->front();
+  if (files == OutputFiles::kOurs && shown && errors_shown) remove_output(last);
   // A command that ended by itself has said what there is to say.
   if (last.state != "done" && (last.end_cause != "exited" || !last.detail.empty())) {
     const std::string how = ended_in_full(last);
@@ -135,19 +153,19 @@ int follow_job(Context& context, http::Client& client, const http::Endpoint& end
   return job_exit_code(last);
 }
 
-/// Output of `run` belongs on the terminal, not into files of the working directory: it is kept for
-/// `rota logs` in the account's state folder for a week.
-void choose_output_files(const Context& context, api::SubmitRequest& request) {
+/// Output of `run` belongs on the terminal, not into files of the working directory: it lies in the
+/// account's state folder, of a job that failed for a week.
+OutputFiles choose_output_files(const Context& context, api::SubmitRequest& request) {
   namespace fs = std::filesystem;
-  if (!request.stdout_path.empty() || !request.stderr_path.empty()) return;
+  if (!request.stdout_path.empty() || !request.stderr_path.empty()) return OutputFiles::kTheirs;
   const auto state = context.variable("XDG_STATE_HOME");
   const auto home = context.variable("HOME");
-  if (!state && !home) return;
+  if (!state && !home) return OutputFiles::kTheirs;
   const fs::path folder = (state ? fs::path(*state) : fs::path(*home) / ".local/state") /
                           "rota/run-output";
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) return;
+  if (failed) return OutputFiles::kTheirs;
   fs::permissions(folder, fs::perms::owner_all, failed);
   const auto oldest = fs::file_time_type::clock::now() - kKeepOutput;
   for (const fs::directory_entry& file : fs::directory_iterator(folder, failed)) {
@@ -157,6 +175,7 @@ void choose_output_files(const Context& context, api::SubmitRequest& request) {
   }
   request.stdout_path = folder / ("job-%j-" + request.idempotency_key.substr(0, 8) + ".out");
   request.stderr_path = folder / ("job-%j-" + request.idempotency_key.substr(0, 8) + ".err");
+  return OutputFiles::kOurs;
 }
 
 /// That it waits, why, and until when: said once and at once, since nothing else tells a shell that
@@ -195,23 +214,26 @@ int run(Context& context, Common& common, const Parsed& parsed) {
     if (draft->dry_run) {
       const auto preview = client.preview(draft->request);
       if (!preview) {
-        return report_daemon_error(context, client, with_place(preview.error(), *draft));
+        return report_daemon_error(context, client,
+                                   explained(client, preview.error(), *draft));
       }
       context.out << verdict_text(context, preview->verdict,
                                   preview->starts_now ? "" : "would wait: ");
       return kExitOk;
     }
     draft->request.idempotency_key = make_idempotency_key();
-    choose_output_files(context, draft->request);
+    const OutputFiles files = choose_output_files(context, draft->request);
     const auto reply = client.submit(draft->request);
-    if (!reply) return report_daemon_error(context, client, with_place(reply.error(), *draft));
+    if (!reply) {
+      return report_daemon_error(context, client, explained(client, reply.error(), *draft));
+    }
     // A pipe behind the output gets the job's own words and nothing else.
     print_warnings(context, reply->warnings);
     const auto job = client.job(reply->id);
     if (!job) return report_daemon_error(context, client, job.error());
     if (job->state == "pending") say_that_it_waits(context, client, job->id);
     say_where_ranks_write(context, *job);
-    return follow_job(context, client, endpoint_of(context, common), *job);
+    return follow_job(context, client, endpoint_of(context, common), *job, files);
   });
 }
 

@@ -7,12 +7,16 @@
 #include <filesystem>
 #include <memory>
 #include <thread>
+#include <utility>
 
+#include "base/text.h"
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/process.h"
+#include "cli/read_file.h"
 #include "cli/serve.h"
+#include "cli/usage.h"
 #include "report/words.h"
 #include "server/config.h"
 
@@ -57,6 +61,28 @@ std::vector<std::string> words_of(const ServeCommand& command) {
   return words;
 }
 
+/// What a daemon that did not start has said last: its errors, else the end of what is new in the
+/// log.
+std::string last_words(const std::string& log, std::uintmax_t from) {
+  constexpr std::size_t kLines = 3;
+  const auto text = read_text(log);
+  if (!text || text->size() <= from) return {};
+  std::vector<std::string> errors;
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(std::string_view(*text).substr(from), '\n')) {
+    if (line.empty()) continue;
+    lines.emplace_back(line);
+    if (line.starts_with("rota: ")) {
+      errors.emplace_back(line.substr(6));
+    } else if (!errors.empty()) {
+      errors.back() += "\n" + std::string(line);  // a message of several lines
+    }
+  }
+  if (!errors.empty()) return join(errors, "\n");
+  const std::size_t skip = lines.size() > kLines ? lines.size() - kLines : 0;
+  return join({lines.begin() + static_cast<std::ptrdiff_t>(skip), lines.end()}, "\n");
+}
+
 /// Starts the daemon in a session of its own, and waits until it answers.
 int serve_behind(Context& context, const ServeCommand& command) {
   const auto config = server::find_config(command.serve.config);
@@ -73,6 +99,8 @@ int serve_behind(Context& context, const ServeCommand& command) {
   std::filesystem::create_directories(std::filesystem::path(state).parent_path(), failed);
   ::mkdir(state.c_str(), 0700);  // the daemon decides on its mode
   const std::string log = state + "/daemon.log";
+  const std::uintmax_t size = std::filesystem::file_size(log, failed);
+  const std::uintmax_t from = failed ? 0 : size;
   const auto pid = spawn_detached(words_of(command), log);
   if (!pid) return report_error(context, pid.error());
   const auto end = std::chrono::steady_clock::now() + kStartPatience;
@@ -85,8 +113,10 @@ int serve_behind(Context& context, const ServeCommand& command) {
     if (wait_until_gone(*pid, std::chrono::milliseconds(0))) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return report_error(context,
-                      {ErrorCode::kConflict, "the daemon did not start; its log is " + log});
+  const std::string why = last_words(log, from);
+  return report_error(context, {ErrorCode::kConflict,
+                                "the daemon did not start" + (why.empty() ? "" : ": " + why) +
+                                    "\nIts log is " + log});
 }
 
 int stop_daemon(Context& context, const Common& common) {
@@ -152,6 +182,13 @@ Runner declare_serve(CLI::App& app, Context& context) {
     if (command->foreground && command->background) {
       return report_error(context, {ErrorCode::kInvalidArgument,
                                     "--foreground and --background exclude each other"});
+    }
+    for (const auto& [option, file] :
+         {std::pair("--config", &command->serve.config), {"--devices", &command->serve.devices}}) {
+      if (file->empty()) continue;
+      if (const auto readable = open_to_read(*file); !readable) {
+        return report_error(context, usage_error(readable.error().message, option));
+      }
     }
     if (!command->port.empty()) {
       if (!command->serve.listen.empty()) {

@@ -1,11 +1,10 @@
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/read_file.h"
 #include "report/words.h"
 #include "sim/run.h"
 
@@ -27,18 +26,8 @@ struct SimSummary {
   std::int64_t malformed = 0;  // files that could not be read or parsed
 };
 
-/// A file that cannot be read is a report with one problem.
-sim::ScenarioReport run_file(const std::string& file, const sim::RunOptions& options,
-                             SimSummary& summary) {
-  std::ifstream input(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(input), {}};
-  if (!input.is_open() || input.bad()) {
-    ++summary.malformed;
-    sim::ScenarioReport report;
-    report.file = file;
-    report.problems.push_back({file, 0, 0, "the file cannot be read"});
-    return report;
-  }
+sim::ScenarioReport run_text(const std::string& text, const std::string& file,
+                             const sim::RunOptions& options, SimSummary& summary) {
   const sim::ParsedScenario parsed = sim::parse_scenario(text, file);
   if (!parsed.ok()) {
     ++summary.malformed;
@@ -48,6 +37,14 @@ sim::ScenarioReport run_file(const std::string& file, const sim::RunOptions& opt
     return report;
   }
   return sim::run_scenario(parsed.scenario, options);
+}
+
+/// In JSON a file that cannot be read has a report with one problem.
+sim::ScenarioReport unreadable(const std::string& file, const Error& error) {
+  sim::ScenarioReport report;
+  report.file = file;
+  report.problems.push_back({file, 0, 0, error.message});
+  return report;
 }
 
 void print_report(Context& context, const sim::ScenarioReport& report, const SimOptions& options) {
@@ -78,7 +75,15 @@ int run_files(Context& context, const SimOptions& options) {
                             .check_invariants = !options.quick,
                             .run_twice = !options.quick};
   for (const std::string& file : options.files) {
-    sim::ScenarioReport report = run_file(file, run, summary);
+    const auto text = read_text(file);
+    if (!text) {
+      report_error(context, text.error());
+      ++summary.malformed;
+      ++summary.failed;
+      if (*format == Format::kJson) summary.reports.push_back(unreadable(file, text.error()));
+      continue;
+    }
+    sim::ScenarioReport report = run_text(*text, file, run, summary);
     ++(report.passed ? summary.passed : summary.failed);
     if (*format == Format::kJson) {
       summary.reports.push_back(std::move(report));

@@ -1,7 +1,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/offline.h"
 #include "cli/output.h"
+#include "cli/read_file.h"
 #include "cli/usage.h"
 #include "history/openb_csv.h"
 #include "sim/packing.h"
@@ -41,7 +41,8 @@ Result<std::vector<double>> loads_from(const std::string& text) {
   for (const std::string_view word : split(text, ',')) {
     const auto milli = parse_fixed(word, 3);
     if (!milli || *milli <= 0 || *milli > 100'000) {
-      return usage_error("--load '" + text + "': expected shares of the capacity like 1.0,1.3");
+      return usage_error("--load '" + text + "': expected shares of the capacity, each above "
+                         "0 and at most 100, like 1.0,1.3");
     }
     loads.push_back(static_cast<double>(*milli) / 1000);
   }
@@ -59,7 +60,8 @@ Result<std::vector<std::uint64_t>> seeds_from(const std::string& text) {
     const auto first = parse_int(word.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_int(word.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last - *first >= kMost) {
-      return usage_error("--seeds '" + text + "': expected numbers and ranges like 42-51");
+      return usage_error("--seeds '" + text + "': expected numbers from 0 up and ranges of at "
+                         "most 10,000 of them, like 42-51");
     }
     for (std::int64_t seed = *first; seed <= *last; ++seed) {
       seeds.insert(static_cast<std::uint64_t>(seed));
@@ -71,9 +73,9 @@ Result<std::vector<std::uint64_t>> seeds_from(const std::string& text) {
 template <class T, class Read>
 Result<std::vector<T>> read_file(const std::string& option, const std::string& file,
                                  Read&& read) {
-  std::ifstream input(file, std::ios::binary);
-  if (!input) return usage_error(option + ": cannot read '" + file + "'");
-  auto list = read(input, file);
+  auto input = open_to_read(file);
+  if (!input) return usage_error(option + ": " + input.error().message);
+  auto list = read(*input, file);
   if (list && list->empty()) return usage_error(option + ": '" + file + "' has no row");
   return list;
 }

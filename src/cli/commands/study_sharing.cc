@@ -1,7 +1,6 @@
 // `rota study sharing`: what teams would get of a contended cluster under four policies.
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -12,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/offline.h"
 #include "cli/output.h"
+#include "cli/read_file.h"
 #include "cli/time_text.h"
 #include "cli/usage.h"
 #include "history/job_csv.h"
@@ -139,9 +139,9 @@ Result<Setting> setting_from(const SharingOptions& options) {
 
 /// The jobs of the span in question.
 Result<std::vector<history::HistoryJob>> jobs_of(const std::string& file, Setting& setting) {
-  std::ifstream input(file, std::ios::binary);
-  if (!input) return usage_error("cannot read '" + file + "'");
-  auto all = history::read_job_csv(input, file, history::TimeUnit::kSeconds);
+  auto input = open_to_read(file);
+  if (!input) return input.error();
+  auto all = history::read_job_csv(*input, file, history::TimeUnit::kSeconds);
   if (!all) return all.error();
   if (all->empty()) return usage_error("'" + file + "' holds no job");
   if (!setting.from) setting.from = all->front().submitted;
