@@ -130,9 +130,9 @@ constexpr Command kStudy{
     "packing: how much of a cluster each placement policy can use, over many seeds. The lists are\n"
     "CSV in the form of Alibaba's openb cluster: sn, cpu_milli, memory_mib, gpu, model; and name,\n"
     "cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.\n"
-    "sharing: past jobs of teams (CSV as for rota replay, with a column for the team) under Rota's\n"
-    "contracts, and as priority, EASY or plain FIFO would have run them: what each team got of what\n"
-    "it was owed, how long jobs waited, what preemption cost.",
+    "sharing: past jobs of teams (CSV as for rota replay, with a column for the team) under\n"
+    "contracts, and as priority, EASY or plain FIFO would have run them: what each team got of\n"
+    "what it was owed, how long jobs waited, what preemption cost.",
     "rota study packing --nodes nodes.csv --tasks tasks.csv --load 1.0,1.3 --seeds 42-51 \\\n"
     "    --placement pack,least_fragmentation\n"
     "rota study packing --nodes nodes.csv --tasks tasks.csv --load 0.95 --departures 60000\n"

@@ -1,11 +1,11 @@
-// A trial: jobs as teams once submitted them, run through the engine under a policy of one's choice,
-// with contracts, preemption and lost work. It measures what each queue was owed and got, how long
-// each kind of job waited, and what stopping jobs cost.
+// A trial: jobs as teams once submitted them, run through the engine under a policy of one's
+// choice, with contracts, preemption and lost work. It measures what each queue was owed and got,
+// how long each kind of job waited, and what stopping jobs cost.
 //
 // Rules: a job works for its true runtime, which the engine does not know; it knows the time limit.
-// A job that is stopped goes on later from its last checkpoint. At one instant ends come first, then
-// arrivals, then cycles until nothing changes. Under a fairness that looks back, a cycle also runs
-// every `cycle_every`. Pure: no clock, no files.
+// A job that is stopped goes on later from its last checkpoint. At one instant ends come first,
+// then arrivals, then cycles until nothing changes. Under a fairness that looks back, a cycle also
+// runs every `cycle_every`. Pure: no clock, no files.
 // Cost: one engine cycle for each instant at which something happens.
 #pragma once
 

@@ -77,8 +77,8 @@ TEST(Trial, WorkSinceTheLastCheckpointIsDoneAgain) {
 TEST(Trial, EndsAtItsEnd) {
   TrialPlan plan = plan_of_four_gpus();
   plan.until = at_minute(100);
-  const auto result = run_trial(plan, {job(0, 200, 4, "a"), job(5, 10, 4, "a"), job(100, 1, 1, "b")},
-                                {});
+  const auto result = run_trial(
+      plan, {job(0, 200, 4, "a"), job(5, 10, 4, "a"), job(100, 1, 1, "b")}, {});
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->jobs, 2);
   EXPECT_EQ(result->started, 1);

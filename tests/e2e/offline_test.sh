@@ -34,6 +34,29 @@ says "running"
 expect 1 rota sim -o json bad.scenario
 says '"expected": "running"'
 
+# --- what teams get of a cluster --------------------------------------------------------------
+expect 0 rota study sharing "$sample" --on 4x8 --days 20 --policy contracts,fifo --debug-gpus 2 \
+  --weights ee9e8c=3,b436b2=2 --fairness instant -o json
+says '"policy": "contracts"'
+says '"policy": "fifo"'
+says '"delivered_ratio"'
+[ "$(grep -c '"preemptions": 0' <<<"$OUT")" -eq 1 ] || fail "contracts preempt, fifo does not: $OUT"
+first=$OUT
+expect 0 rota study sharing "$sample" --on 4x8 --days 20 --policy contracts,fifo --debug-gpus 2 \
+  --weights ee9e8c=3,b436b2=2 --fairness instant -o json
+same "$OUT" "$first"
+expect 0 rota study sharing "$sample" --on 4x8 --days 3 --policy easy -o wide
+says DELIVERED
+says b436b2
+expect 2 rota study sharing "$sample" --weights nobody=3
+says "no job of 'nobody'"
+expect 2 rota study sharing "$sample" --policy contract
+says "did you mean 'contracts'"
+expect 2 rota study sharing "$sample" --fairness window
+says window:7d
+expect 2 rota study sharing "$sample" --on 1x8 --debug-gpus 8
+expect 2 rota study sharing
+
 expect 0 rota completion bash
 bash -n <<<"$OUT" || fail "the bash completion is not valid"
 complete_words() {  # complete_words WORD..: what bash offers for the last word

@@ -28,6 +28,8 @@ constexpr auto names_of(Rule) {
 
 constexpr std::int32_t kUsual = 0;
 constexpr std::int32_t kDebug = 1;
+constexpr const char* kTeams = "(teams)";  // above the queues of the teams
+constexpr const char* kDebugQueue = "(debug)";
 
 struct SharingOptions {
   std::string file;
@@ -42,6 +44,7 @@ struct SharingOptions {
   std::string fairness = "window:7d";
   std::string debug_under = "15m";
   std::string debug_weight = "0.05";
+  std::int64_t debug_gpus = 0;
   OutputOptions output;
 };
 
@@ -54,6 +57,7 @@ struct Setting {
   Duration checkpoint;
   Duration debug_under;
   std::int64_t debug_milli = 0;  // of the sum of all weights
+  std::int64_t debug_gpus = 0;   // that nobody else may hold
   FairnessKind fairness = FairnessKind::kWindow;
   Duration fairness_span;
   Duration length;
@@ -124,6 +128,13 @@ Result<Setting> setting_from(const SharingOptions& options) {
                        "': expected a part of all weights like 0.05");
   }
   setting.debug_milli = *part;
+  setting.debug_gpus = options.debug_gpus;
+  std::int64_t gpus = 0;
+  for (const NodeSpec& node : setting.nodes) gpus += std::ssize(node.devices);
+  if (setting.debug_gpus >= gpus) {
+    return usage_error("--debug-gpus " + std::to_string(setting.debug_gpus) +
+                       ": the cluster has no more than " + std::to_string(gpus) + " GPUs");
+  }
   if (!options.from.empty()) {
     const auto from = history::parse_civil_seconds(
         options.from.size() == 10 ? options.from + " 00:00:00" : options.from);
@@ -202,7 +213,7 @@ sim::TrialJob trial_job(const history::HistoryJob& past, const Setting& setting,
   if (rule != Rule::kContracts) return job;
   spec.min_runtime = setting.contract;
   if (job.kind == kDebug) {
-    spec.queue = "debug";
+    spec.queue = kDebugQueue;
     spec.min_runtime = std::min(setting.contract, Duration::minutes(15));
   }
   return job;
@@ -228,18 +239,22 @@ sim::TrialPlan plan_of(const std::vector<history::HistoryJob>& jobs, const Setti
     case Rule::kEasy: plan.policy.order = Order::kFifo; break;
     case Rule::kPriority: plan.policy.order = Order::kPriority; break;
   }
+  const bool contracts = rule == Rule::kContracts;
+  if (contracts) {
+    std::int64_t gpus = 0;
+    for (const NodeSpec& node : plan.nodes) gpus += std::ssize(node.devices);
+    plan.queues.push_back({.name = kTeams, .weight = 1000});
+    if (setting.debug_gpus > 0) {
+      plan.queues.back().limit = whole_gpus(gpus - setting.debug_gpus);
+    }
+    plan.queues.push_back({.name = kDebugQueue, .weight = setting.debug_milli});
+  }
   std::set<std::string> teams;
   for (const history::HistoryJob& job : jobs) teams.insert(queue_name(job));
-  std::int64_t sum = 0;
   for (const std::string& team : teams) {
     const auto found = setting.weights.find(team);
     const std::int64_t weight = found == setting.weights.end() ? 1 : found->second;
-    plan.queues.push_back({.name = team, .weight = weight * 1000});
-    sum += weight;
-  }
-  if (rule == Rule::kContracts) {
-    plan.queues.push_back({.name = "debug", .weight = std::max<std::int64_t>(
-                                                1, sum * setting.debug_milli)});
+    plan.queues.push_back({.name = team, .parent = contracts ? kTeams : "", .weight = weight});
   }
   return plan;
 }
@@ -427,6 +442,11 @@ Runner declare_study_sharing(CLI::App& app, Context& context) {
       "jobs of one GPU that ran at most so long are debug jobs (15m)", "TIME", "Contracts");
   add("--debug-weight", options->debug_weight, "weight of debug, as a part of all others' (0.05)",
       "PART", "Contracts");
+  app.add_option("--debug-gpus", options->debug_gpus,
+                 "GPUs kept free for debug jobs: teams may not hold them (0)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
+      ->group("Contracts");
   app.add_option("FILE", options->file, "CSV file of past jobs")->required()->type_name("");
   add_output_options(app, options->output, "table|wide|json|yaml");
   return [options, &context](const Parsed&) { return study_sharing(context, *options); };
