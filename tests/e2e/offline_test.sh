@@ -49,11 +49,11 @@ expect 0 rota study sharing "$sample" --on 4x8 --days 3 --policy easy -o wide
 says DELIVERED
 says b436b2
 expect 2 rota study sharing "$sample" --weights nobody=3
-says "no job of 'nobody'"
+complains "no job of 'nobody'"
 expect 2 rota study sharing "$sample" --policy contract
-says "did you mean 'contracts'"
+complains "did you mean 'contracts'"
 expect 2 rota study sharing "$sample" --fairness window
-says window:7d
+complains window:7d
 expect 2 rota study sharing "$sample" --on 1x8 --debug-gpus 8
 expect 2 rota study sharing
 
