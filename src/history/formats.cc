@@ -15,6 +15,7 @@ constexpr std::string_view kGeneric = "csv";
 constexpr auto kFormats = std::to_array<HistoryFormat>({
     {"sacct", "Slurm: sacct -P, any columns, with or without -D", is_sacct_text,
      import_sacct_text},
+    {"rota", "Rota: what `rota import --to FILE` writes", is_rota_csv, import_rota_csv},
     {kGeneric, "CSV with a header; other names of columns by --map", is_csv, import_csv},
 });
 

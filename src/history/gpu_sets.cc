@@ -93,9 +93,10 @@ std::string gpu_set_text(const GpuSets& sets, const NameTable& names, GpuSetId i
   std::string text;
   for (const GpuItem& item : sets.items(id)) {
     if (!text.empty()) text += ';';
-    const std::string_view model = names.text(item.model);
+    std::string model(names.text(item.model));
+    std::replace(model.begin(), model.end(), ';', ',');
     text += model;
-    if (!item.partition.empty() || model.find('/') != std::string_view::npos) text += '/';
+    if (!item.partition.empty() || model.find('/') != std::string::npos) text += '/';
     text += names.text(item.partition);
     if (!item.model.empty() || !item.partition.empty()) text += ':';
     text += format_gpus(MilliGpu(item.milli));

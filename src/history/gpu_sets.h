@@ -61,7 +61,8 @@ class GpuSets {
   std::map<std::vector<GpuItem>, std::uint32_t> by_items_;
 };
 
-/// `h100:2`, `2` (model not told), `a100/3g.20gb:1;a100:0.5`; `0` for none; empty when unknown.
+/// `h100:2`, `2` (model not told), `a100/3g.20gb:1;a100:0.5`; `0` for none; empty when unknown. A
+/// semicolon in a model becomes a comma.
 [[nodiscard]] std::string gpu_set_text(const GpuSets& sets, const NameTable& names, GpuSetId id);
 /// The inverse of gpu_set_text. Error: what was expected.
 [[nodiscard]] Result<GpuSetId> parse_gpu_set(std::string_view text, GpuSets& sets,

@@ -52,6 +52,8 @@ struct HistoryFormat {
 // The importers; each stands in a file of its own.
 [[nodiscard]] bool is_sacct_text(std::string_view sample);
 [[nodiscard]] Status import_sacct_text(ImportRun& run);
+[[nodiscard]] bool is_rota_csv(std::string_view sample);
+[[nodiscard]] Status import_rota_csv(ImportRun& run);
 [[nodiscard]] Status import_csv(ImportRun& run);
 [[nodiscard]] bool is_csv(std::string_view sample);
 

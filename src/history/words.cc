@@ -1,7 +1,10 @@
 #include "history/words.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
 
 namespace rota::history {
 namespace {
@@ -131,6 +134,34 @@ std::optional<Instant> parse_instant(std::string_view text, TimeUnit unit) {
   const auto ns = number_ns(text, unit);
   if (!ns || *ns / kNsOfSecond < kFirstSecond) return std::nullopt;
   return Instant(*ns);
+}
+
+std::string instant_text(Instant at) {
+  std::int64_t seconds = at.ns() / kNsOfSecond;
+  std::int64_t rest = at.ns() % kNsOfSecond;
+  if (rest < 0) {
+    rest += kNsOfSecond;
+    --seconds;
+  }
+  std::int64_t days = seconds / 86'400, of_day = seconds % 86'400;
+  if (of_day < 0) {
+    of_day += 86'400;
+    --days;
+  }
+  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
+  std::array<char, 40> text{};
+  const int length = std::snprintf(
+      text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(of_day / 3600), static_cast<int>(of_day / 60 % 60),
+      static_cast<int>(of_day % 60));
+  std::string out(text.data(), static_cast<std::size_t>(length));
+  if (rest != 0) {
+    std::string digits = std::to_string(kNsOfSecond + rest).substr(1);
+    while (digits.back() == '0') digits.pop_back();
+    out += "." + digits;
+  }
+  return out + "Z";
 }
 
 std::optional<Duration> parse_length(std::string_view text, TimeUnit unit) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/time.h"
@@ -21,6 +22,9 @@ enum class TimeUnit { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds, kMin
 /// digits, and `Z` or an offset like `+08:00`; without one it counts as UTC. Or a number in `unit`
 /// since the origin, with a fraction. Years 1900 to 2200. Absent when it is neither.
 [[nodiscard]] std::optional<Instant> parse_instant(std::string_view text, TimeUnit unit);
+
+/// `2026-03-02T10:00:00Z`, with as many digits of a fraction as it needs.
+[[nodiscard]] std::string instant_text(Instant at);
 
 /// A number in `unit` with a fraction, or `[D-]HH:MM:SS[.fff]` or `MM:SS[.fff]`. Not negative, up
 /// to 36,500 days.

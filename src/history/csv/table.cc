@@ -54,6 +54,7 @@ class TableReader {
     const int at = layout_.of(role).at;
     if (at < 0) return {};
     const std::string_view text = splitter_.field(static_cast<std::size_t>(at));
+    if (rules_.nothing == Nothing::kEmpty) return text;
     const bool told = text != "None" && text != "NULL" && text != "null" && text != "N/A" &&
                       text != "nan" && text != "NaN" && text != "Unknown" && text != "-";
     return told ? text : std::string_view();

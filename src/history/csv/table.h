@@ -11,10 +11,17 @@
 
 namespace rota::history {
 
+/// Fields that say nothing.
+enum class Nothing {
+  kEmpty,
+  kWords,  // also None, NULL, N/A, nan, Unknown and a dash
+};
+
 struct TableRules {
   std::span<const ColumnWord> words;  // which names are which columns
   TimeUnit time_unit = TimeUnit::kSeconds;
   std::string_view model;  // of all devices, where the table does not tell
+  Nothing nothing = Nothing::kWords;
   /// Looks at a row once more, before it is added; may be empty. `fields` are those of the row.
   std::function<void(const std::vector<std::string_view>& fields, JobRow& row, ImportRun& run)>
       finish = {};
