@@ -46,6 +46,7 @@ std::string place_text(const RowPlace& place) {
   std::string text(place.file);
   if (place.line > 0) text += ":" + std::to_string(place.line);
   if (place.line > 0 && place.column > 0) text += ":" + std::to_string(place.column);
+  if (place.item > 0) text += ": item " + std::to_string(place.item);
   return text;
 }
 

@@ -52,6 +52,7 @@ struct RowPlace {
   std::string_view file;
   std::int64_t line = 0;
   std::int64_t column = 0;  // 0: the whole line
+  std::int64_t item = 0;    // of a list without lines, from 1
 };
 [[nodiscard]] std::string place_text(const RowPlace& place);
 

@@ -15,7 +15,23 @@ constexpr std::string_view kGeneric = "csv";
 constexpr auto kFormats = std::to_array<HistoryFormat>({
     {"sacct", "Slurm: sacct -P, any columns, with or without -D", is_sacct_text,
      import_sacct_text},
+    {"sacct-json", "Slurm: sacct --json, of release 21.08 and later", is_sacct_json,
+     import_sacct_json},
+    {"jobcomp", "Slurm: the text of JobCompType=jobcomp/filetxt", is_jobcomp, import_jobcomp},
     {"rota", "Rota: what `rota import --to FILE` writes", is_rota_csv, import_rota_csv},
+    {"rota-jobs", "Rota: rota history -o csv", is_rota_jobs_csv, import_rota_jobs_csv},
+    {"rota-jobs-json", "Rota: rota history -o json, rota show -o json", is_rota_jobs_json,
+     import_rota_jobs_json},
+    {"philly", "Microsoft Philly as a table: timestamp, duration, num_gpus, ...", is_philly,
+     import_philly},
+    {"philly-json", "Microsoft Philly: cluster_job_log", is_philly_json, import_philly_json},
+    {"openb", "Alibaba openb: tasks of cluster-trace-gpu-v2023", is_openb, import_openb},
+    {"dlrm", "Alibaba DLRM instances of 2025", is_dlrm, import_dlrm},
+    {"muri", "Muri's traces", is_muri, import_muri},
+    {"helios", "SenseTime Helios: cluster_log.csv", is_helios, import_helios},
+    {"acme", "Acme: trace_seren.csv and trace_kalos.csv", is_acme, import_acme},
+    {"swf", "Standard Workload Format; --map gpus=processors where these are GPUs", is_swf,
+     import_swf},
     {kGeneric, "CSV with a header; other names of columns by --map", is_csv, import_csv},
 });
 
@@ -23,7 +39,7 @@ std::string list_of_formats() {
   std::string text;
   for (const HistoryFormat& format : kFormats) {
     text += "\n  " + std::string(format.name);
-    text.append(format.name.size() < 14 ? 14 - format.name.size() : 1, ' ');
+    text.append(format.name.size() < 16 ? 16 - format.name.size() : 1, ' ');
     text += format.description;
   }
   return text;

@@ -52,8 +52,32 @@ struct HistoryFormat {
 // The importers; each stands in a file of its own.
 [[nodiscard]] bool is_sacct_text(std::string_view sample);
 [[nodiscard]] Status import_sacct_text(ImportRun& run);
+[[nodiscard]] bool is_sacct_json(std::string_view sample);
+[[nodiscard]] Status import_sacct_json(ImportRun& run);
+[[nodiscard]] bool is_jobcomp(std::string_view sample);
+[[nodiscard]] Status import_jobcomp(ImportRun& run);
 [[nodiscard]] bool is_rota_csv(std::string_view sample);
 [[nodiscard]] Status import_rota_csv(ImportRun& run);
+[[nodiscard]] bool is_rota_jobs_csv(std::string_view sample);
+[[nodiscard]] Status import_rota_jobs_csv(ImportRun& run);
+[[nodiscard]] bool is_rota_jobs_json(std::string_view sample);
+[[nodiscard]] Status import_rota_jobs_json(ImportRun& run);
+[[nodiscard]] bool is_philly(std::string_view sample);
+[[nodiscard]] Status import_philly(ImportRun& run);
+[[nodiscard]] bool is_philly_json(std::string_view sample);
+[[nodiscard]] Status import_philly_json(ImportRun& run);
+[[nodiscard]] bool is_openb(std::string_view sample);
+[[nodiscard]] Status import_openb(ImportRun& run);
+[[nodiscard]] bool is_dlrm(std::string_view sample);
+[[nodiscard]] Status import_dlrm(ImportRun& run);
+[[nodiscard]] bool is_muri(std::string_view sample);
+[[nodiscard]] Status import_muri(ImportRun& run);
+[[nodiscard]] bool is_helios(std::string_view sample);
+[[nodiscard]] Status import_helios(ImportRun& run);
+[[nodiscard]] bool is_acme(std::string_view sample);
+[[nodiscard]] Status import_acme(ImportRun& run);
+[[nodiscard]] bool is_swf(std::string_view sample);
+[[nodiscard]] Status import_swf(ImportRun& run);
 [[nodiscard]] Status import_csv(ImportRun& run);
 [[nodiscard]] bool is_csv(std::string_view sample);
 

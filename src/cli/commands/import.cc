@@ -107,6 +107,18 @@ std::string names_of_files(const history::ImportNotes& notes) {
   return join(parts, ", ");
 }
 
+/// Dates, or lengths since the start of a trace that has none.
+std::string span_text(const std::optional<JobHistory::Span>& span) {
+  if (!span) return "not told";
+  constexpr Instant kFirstDate(Duration::days(3650).ns());
+  if (span->begin < kFirstDate) {
+    const Instant origin;
+    return format_duration(span->begin - origin) + " to " + format_duration(span->end - origin) +
+           " since the trace's start";
+  }
+  return history::instant_text(span->begin) + " to " + history::instant_text(span->end);
+}
+
 std::string outcomes_text(const Summary& summary) {
   std::vector<std::string> parts;
   for (const auto& [outcome, count] : summary.outcomes) {
@@ -119,16 +131,13 @@ std::string summary_table(const JobHistory& history, const Summary& summary) {
   const auto count = [](const std::set<std::uint32_t>& names) {
     return names.empty() ? std::string("not told") : grouped(std::ssize(names));
   };
-  const auto span = history.span();
   std::vector<std::pair<std::string, std::string>> lines{
       {"Read", names_of_files(history.notes())},
       {"Rows", grouped(history.notes().rows)},
       {"Jobs", grouped(summary.jobs)},
       {"Attempts", grouped(summary.attempts) + ", " + grouped(summary.started) + " started"},
       {"Ends", outcomes_text(summary)},
-      {"Time", span ? history::instant_text(span->begin) + " to " +
-                          history::instant_text(span->end)
-                    : std::string("not told")},
+      {"Time", span_text(history.span())},
       {"Users", count(summary.users)},
       {"Queues", count(summary.queues)},
       {"Pools", count(summary.pools)},

@@ -146,7 +146,8 @@ class TableReader {
     const std::string_view text = value(Role::kGpus);
     const std::string_view milli_text = value(Role::kGpuMilli);
     if (text.empty() && milli_text.empty()) return;
-    const std::string_view model = value(Role::kModel).empty() ? rules_.model : value(Role::kModel);
+    std::string_view model = value(Role::kModel);
+    if (model.find('|') != std::string_view::npos) model = {};  // several would do
     std::optional<std::int64_t> milli = text.empty() ? std::nullopt : parse_milli(text);
     if (!text.empty() && !milli) {
       const auto set = parse_gpu_set(text, run_.builder.gpus(), run_.builder.names());

@@ -20,7 +20,6 @@ enum class Nothing {
 struct TableRules {
   std::span<const ColumnWord> words;  // which names are which columns
   TimeUnit time_unit = TimeUnit::kSeconds;
-  std::string_view model;  // of all devices, where the table does not tell
   Nothing nothing = Nothing::kWords;
   /// Looks at a row once more, before it is added; may be empty. `fields` are those of the row.
   std::function<void(const std::vector<std::string_view>& fields, JobRow& row, ImportRun& run)>
