@@ -18,6 +18,8 @@ constexpr auto kFormats = std::to_array<HistoryFormat>({
     {"sacct-json", "Slurm: sacct --json, of release 21.08 and later", is_sacct_json,
      import_sacct_json},
     {"jobcomp", "Slurm: the text of JobCompType=jobcomp/filetxt", is_jobcomp, import_jobcomp},
+    {"kubernetes", "Kubernetes: kubectl get pods,jobs,events,nodes -A -o json", is_kubernetes,
+     import_kubernetes},
     {"rota", "Rota: what `rota import --to FILE` writes", is_rota_csv, import_rota_csv},
     {"rota-jobs", "Rota: rota history -o csv", is_rota_jobs_csv, import_rota_jobs_csv},
     {"rota-jobs-json", "Rota: rota history -o json, rota show -o json", is_rota_jobs_json,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +14,22 @@
 
 namespace rota::history {
 
-/// One input on its way into the builder.
+/// What an importer can add only when it has seen all files of its format.
+class LaterRows {
+ public:
+  LaterRows() = default;
+  virtual ~LaterRows() = default;
+  LaterRows(const LaterRows&) = delete;
+  LaterRows& operator=(const LaterRows&) = delete;
+  virtual void add_all() = 0;  // called once, behind the last file
+};
+
+/// One input on its way into the builder, which outlives it.
 struct ImportRun {
   InputText& text;
   HistoryBuilder& builder;
   const ColumnMap& map;  // of the caller; empty unless given
+  std::unique_ptr<LaterRows>& later;  // of this format; null until an importer sets it
 
   [[nodiscard]] RowPlace here(std::int64_t column = 0) const {
     return {.file = text.name(), .line = text.line(), .column = column};
@@ -78,6 +90,8 @@ struct HistoryFormat {
 [[nodiscard]] Status import_acme(ImportRun& run);
 [[nodiscard]] bool is_swf(std::string_view sample);
 [[nodiscard]] Status import_swf(ImportRun& run);
+[[nodiscard]] bool is_kubernetes(std::string_view sample);
+[[nodiscard]] Status import_kubernetes(ImportRun& run);
 [[nodiscard]] Status import_csv(ImportRun& run);
 [[nodiscard]] bool is_csv(std::string_view sample);
 

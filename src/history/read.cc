@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -30,7 +31,11 @@ class TextSource : public ByteSource {
   std::size_t at_ = 0;
 };
 
-Status read_one(InputText& text, const ReadOptions& options, HistoryBuilder& builder) {
+/// By format, in the order of their names.
+using AllLaterRows = std::map<std::string_view, std::unique_ptr<LaterRows>>;
+
+Status read_one(InputText& text, const ReadOptions& options, HistoryBuilder& builder,
+                AllLaterRows& later) {
   Result<const HistoryFormat*> format = static_cast<const HistoryFormat*>(nullptr);
   if (options.format.empty()) {
     const auto sample = text.sample();
@@ -42,11 +47,16 @@ Status read_one(InputText& text, const ReadOptions& options, HistoryBuilder& bui
   if (!format) return format.error();
   builder.notes().files.push_back(text.name());
   builder.notes().formats.emplace_back((*format)->name);
-  ImportRun run{.text = text, .builder = builder, .map = options.map};
+  ImportRun run{.text = text, .builder = builder, .map = options.map,
+                .later = later[(*format)->name]};
   return (*format)->import(run);
 }
 
-Result<JobHistory> finished(HistoryBuilder& builder, const std::string& name) {
+Result<JobHistory> finished(HistoryBuilder& builder, AllLaterRows& later,
+                            const std::string& name) {
+  for (auto& [format, rows] : later) {
+    if (rows) rows->add_all();
+  }
   JobHistory history = builder.finish();
   if (!history.jobs().empty()) return history;
   std::string message = "there is no job in it";
@@ -62,6 +72,7 @@ Result<JobHistory> finished(HistoryBuilder& builder, const std::string& name) {
 Result<JobHistory> read_history(const std::vector<std::string>& paths, const ReadOptions& options,
                                 const ImportProgress& progress) {
   HistoryBuilder builder;
+  AllLaterRows later;
   std::int64_t whole = 0;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -78,18 +89,19 @@ Result<JobHistory> read_history(const std::vector<std::string>& paths, const Rea
                      done = of_this;
                      if (progress) progress(before + of_this, whole);
                    });
-    if (auto status = read_one(text, options, builder); !status) return status.error();
+    if (auto status = read_one(text, options, builder, later); !status) return status.error();
     before += done;
   }
-  return finished(builder, paths.empty() ? "" : paths.front());
+  return finished(builder, later, paths.empty() ? "" : paths.front());
 }
 
 Result<JobHistory> read_history_text(std::string text, const std::string& name,
                                      const ReadOptions& options) {
   HistoryBuilder builder;
+  AllLaterRows later;
   InputText input(std::make_unique<TextSource>(std::move(text)), name, {});
-  if (auto status = read_one(input, options, builder); !status) return status.error();
-  return finished(builder, name);
+  if (auto status = read_one(input, options, builder, later); !status) return status.error();
+  return finished(builder, later, name);
 }
 
 }  // namespace rota::history

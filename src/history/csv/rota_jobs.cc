@@ -1,6 +1,6 @@
 // `rota history -o csv|json`, and the jobs of the HTTP API: one row a job with what its last
-// attempt did. The attempts before stand in the JSON of a single job alone (`rota show -o json`); elsewhere
-// of a restarted job the first and the last start are known, and the ends between are not.
+// attempt did. The attempts before stand in the JSON of a single job alone (`rota show -o json`);
+// elsewhere of a restarted job the first and the last start are known, and the ends between not.
 #include <memory>
 #include <string>
 
