@@ -1,12 +1,14 @@
 #include "history/input_text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace rota::history {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1024 * 1024;
+constexpr std::int64_t kBufferBytes = 1024 * 1024;
+constexpr std::int64_t kBufferBytesMin = 4096;
 constexpr std::size_t kSampleBytes = 64 * 1024;
 constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -14,8 +16,11 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }  // namespace
 
 InputText::InputText(std::unique_ptr<ByteSource> bytes, std::string name, ImportProgress progress)
-    : bytes_(std::move(bytes)), name_(std::move(name)), progress_(std::move(progress)),
-      buffer_(kBufferBytes) {}
+    : bytes_(std::move(bytes)), name_(std::move(name)), progress_(std::move(progress)) {
+  const std::int64_t whole = bytes_->bytes_whole();
+  buffer_.resize(static_cast<std::size_t>(
+      whole == 0 ? kBufferBytes : std::clamp(whole + 1, kBufferBytesMin, kBufferBytes)));
+}
 
 Error InputText::error_at(std::int64_t column, std::string message) const {
   return {ErrorCode::kInvalidArgument, std::move(message),
