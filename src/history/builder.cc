@@ -14,6 +14,7 @@ constexpr std::uint64_t kNumberMax = (1ULL << 62) - 1;
 constexpr std::uint64_t kArrayMax = (1ULL << 36) - 1;
 constexpr int kIndexBits = 26;
 constexpr std::size_t kSlotsFirst = 1024;
+constexpr std::int64_t kAttemptsExpectedMax = 4'000'000;
 constexpr std::size_t kDetailMax = 100;
 constexpr std::uint32_t kNoAttempt = 0xffffffffU;
 
@@ -51,6 +52,17 @@ std::string place_text(const RowPlace& place) {
 }
 
 HistoryBuilder::HistoryBuilder() : slots_(kSlotsFirst, 0) {}
+
+void HistoryBuilder::expect(std::int64_t attempts) {
+  if (is_expecting_) return;
+  is_expecting_ = true;
+  const auto count = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(attempts, 0, kAttemptsExpectedMax));
+  history_.jobs_.reserve(count);
+  history_.attempts_.reserve(count);
+  latest_.reserve(count);
+  previous_.reserve(count);
+}
 
 void HistoryBuilder::count(RowFate fate, std::string_view kind, const RowPlace& place,
                            std::string_view detail) {

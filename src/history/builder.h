@@ -65,6 +65,10 @@ class HistoryBuilder {
   [[nodiscard]] ImportNotes& notes() { return history_.notes_; }
   [[nodiscard]] std::size_t job_count() const { return history_.jobs_.size(); }
 
+  /// Makes room for about so many attempts, so that growing needs no second copy of them. Taken
+  /// once, at most 4,000,000; only what is used becomes resident.
+  void expect(std::int64_t attempts);
+
   /// Adds an attempt. A row that is wrong in itself (ends before its start) or is there already is
   /// counted in the notes and skipped; one that lacks something is kept and counted. O(1).
   void add(const JobRow& row, const RowPlace& place);
@@ -99,6 +103,7 @@ class HistoryBuilder {
   std::vector<std::uint32_t> latest_;  // the latest attempt of each job, while building
   std::vector<std::uint32_t> previous_;  // of each attempt the one before of its job
   std::uint32_t rows_ = 0;
+  bool is_expecting_ = false;
 };
 
 }  // namespace rota::history

@@ -52,6 +52,14 @@ Status read_one(InputText& text, const ReadOptions& options, HistoryBuilder& bui
   return (*format)->import(run);
 }
 
+/// From the first rows and the bytes that they took, how many there will be.
+void expect_rest(HistoryBuilder& builder, std::int64_t done, std::int64_t whole) {
+  constexpr std::int64_t kFirstRows = 20'000;
+  const auto rows = static_cast<std::int64_t>(builder.job_count());
+  if (rows < kFirstRows || done <= 0 || whole < done) return;
+  builder.expect(static_cast<std::int64_t>(Int128{rows} * whole / done * 11 / 10));
+}
+
 Result<JobHistory> finished(HistoryBuilder& builder, AllLaterRows& later,
                             const std::string& name) {
   for (auto& [format, rows] : later) {
@@ -87,6 +95,7 @@ Result<JobHistory> read_history(const std::vector<std::string>& paths, const Rea
     InputText text(std::move(*source), path == "-" ? "standard input" : path,
                    [&](std::int64_t of_this, std::int64_t) {
                      done = of_this;
+                     expect_rest(builder, before + of_this, whole);
                      if (progress) progress(before + of_this, whole);
                    });
     if (auto status = read_one(text, options, builder, later); !status) return status.error();
