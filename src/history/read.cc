@@ -54,10 +54,10 @@ Status read_one(InputText& text, const ReadOptions& options, HistoryBuilder& bui
 
 /// From the first rows and the bytes that they took, how many there will be.
 void expect_rest(HistoryBuilder& builder, std::int64_t done, std::int64_t whole) {
-  constexpr std::int64_t kFirstRows = 20'000;
+  constexpr std::int64_t kFirstRows = 50'000;
   const auto rows = static_cast<std::int64_t>(builder.job_count());
   if (rows < kFirstRows || done <= 0 || whole < done) return;
-  builder.expect(static_cast<std::int64_t>(Int128{rows} * whole / done * 11 / 10));
+  builder.expect(static_cast<std::int64_t>(Int128{rows} * whole / done * 13 / 10));
 }
 
 Result<JobHistory> finished(HistoryBuilder& builder, AllLaterRows& later,
