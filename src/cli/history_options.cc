@@ -9,12 +9,9 @@
 namespace rota::cli {
 
 void add_history_options(CLI::App& app, HistoryOptions& options) {
-  std::vector<std::string> names;
-  for (const history::HistoryFormat& format : history::history_formats()) {
-    names.emplace_back(format.name);
-  }
-  app.add_option("--format", options.format, "of HISTORY, where its start does not tell it")
-      ->type_name(join(names, "|"))
+  app.add_option("--format", options.format,
+                 "sacct, kubernetes, csv, ...; else seen from the first lines")
+      ->type_name(std::string(kHistoryFormatType))
       ->group("History");
   app.add_option("--map", options.map,
                  "which columns of a table are what: submit=created,gpus=ngpu,time_unit=ms")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,9 @@
 #include "history/history.h"
 
 namespace rota::cli {
+
+/// What --format takes, in help; completion offers the names of all formats for it.
+constexpr std::string_view kHistoryFormatType = "FORMAT";
 
 struct HistoryOptions {
   std::vector<std::string> files;

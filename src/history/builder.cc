@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kArrayTag = 1ULL << 62;
 constexpr std::uint64_t kTextTag = 2ULL << 62;
+constexpr std::uint64_t kRowTag = 3ULL << 62;
 constexpr std::uint64_t kNumberMax = (1ULL << 62) - 1;
 constexpr std::uint64_t kArrayMax = (1ULL << 36) - 1;
 constexpr int kIndexBits = 26;
@@ -193,8 +194,7 @@ void HistoryBuilder::add(const JobRow& given, const RowPlace& place) {
   JobRow row = given;
   if (!is_sound(row, place)) return;
   const Name cluster = names().intern(row.cluster);
-  const std::string number = row.id.empty() ? "row " + std::to_string(rows_) : std::string();
-  const JobKey key = key_of(row.id.empty() ? std::string_view(number) : row.id);
+  const JobKey key = row.id.empty() ? JobKey{kRowTag | rows_} : key_of(row.id);
   std::uint32_t* slot = slot_of(key, cluster);
   AttemptRecord attempt = attempt_from(row);
   if (*slot == 0) {

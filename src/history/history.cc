@@ -47,6 +47,7 @@ constexpr auto kWords = std::to_array<OutcomeWord>({
 // A key's two top bits say what the rest is.
 constexpr std::uint64_t kArrayTag = 1ULL << 62;
 constexpr std::uint64_t kTextTag = 2ULL << 62;
+constexpr std::uint64_t kRowTag = 3ULL << 62;
 constexpr int kIndexBits = 26;
 
 }  // namespace
@@ -91,6 +92,7 @@ GpuSetId JobHistory::gpus_of(const AttemptRecord& attempt) const {
 }
 
 std::string JobHistory::id_text(JobKey key) const {
+  if (key.bits >= kRowTag) return "row " + std::to_string(key.bits & ~kRowTag);
   if (key.bits >= kTextTag) {
     return std::string(text(Name{static_cast<std::uint32_t>(key.bits & 0xffffffffU)}));
   }

@@ -74,7 +74,8 @@ class Maybe {
   std::int64_t raw_ = kAbsent;
 };
 
-/// A job's id in 8 bytes: a number, a number with an array index, or a text.
+/// A job's id in 8 bytes: a number, a number with an array index, a text, or the row of a table
+/// without ids.
 struct JobKey {
   std::uint64_t bits = 0;
   friend auto operator<=>(JobKey, JobKey) = default;
