@@ -124,6 +124,17 @@ constexpr Command kReplay{
     "rota replay philly.csv --on flat:512 --order fifo,shortest --backfill off,easy\n"
     "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
 
+constexpr Command kImport{
+    "import", kOffline, "read past jobs of any system, and say what is in them",
+    "[OPTION...] HISTORY...",
+    "HISTORY is what Slurm, Kubernetes or another system wrote down, or a public trace; packed\n"
+    "with gzip or Zstandard as it may be. The format is seen from its first lines. Rows that are\n"
+    "not plain are counted by kind, with their lines. Nothing leaves this machine.",
+    "sacct -a -D -P -o ALL -S now-7days > week.psv; rota import week.psv\n"
+    "rota import jobs.csv.gz --map submit=created,gpus=ngpu,run=seconds\n"
+    "rota import --format sacct - --to week.csv < week.psv",
+    false, declare_import};
+
 constexpr Command kStudy{
     "study", kOffline, "experiments on past jobs and on lists of nodes and tasks",
     "packing|sharing [OPTION...]",
@@ -151,7 +162,7 @@ constexpr Command kAll[] = {
     kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
     kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
     kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
-    kDemo,   kSim,    kReplay,  kStudy,  kCompletion, kVersionCommand,
+    kDemo,   kSim,    kReplay,  kImport, kStudy,  kCompletion, kVersionCommand,
 };
 
 }  // namespace

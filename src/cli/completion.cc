@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/history_options.h"
+#include "history/importer.h"
 
 namespace rota::cli {
 namespace {
@@ -78,6 +80,13 @@ Offer offer_of(const CLI::Option& option) {
   if (type.find('|') != std::string::npos) return {Offered::kWords, words_between(type, '|')};
   // Indices of a new array are nobody's job.
   if (type == "INDICES") return {};
+  if (type == kHistoryFormatType) {
+    Offer offer{.source = Offered::kWords};
+    for (const history::HistoryFormat& format : history::history_formats()) {
+      offer.words.emplace_back(format.name);
+    }
+    return offer;
+  }
   for (const std::string& name : option.get_lnames()) {
     if (Offer offer = known_offer(name); offer.source != Offered::kNothing) return offer;
   }
@@ -96,8 +105,8 @@ Offer argument_of(const CLI::App& app) {
     if (name.find("NODE") != std::string::npos) return {Offered::kNodes};
     if (name.find("NAME") != std::string::npos) return {Offered::kQueues};
   }
-  constexpr std::array<std::string_view, 5> kFileCommands{"submit", "run", "sim", "replay",
-                                                          "serve"};
+  constexpr std::array<std::string_view, 6> kFileCommands{"submit", "run",    "sim",
+                                                          "replay", "import", "serve"};
   const std::string& name = app.get_name();
   const bool files = std::find(kFileCommands.begin(), kFileCommands.end(), name) !=
                      kFileCommands.end();

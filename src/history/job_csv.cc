@@ -20,42 +20,7 @@ constexpr std::int64_t kGpusMax = 1'000'000;
 constexpr Duration kRuntimeMax = Duration::days(36'500);
 constexpr std::int64_t kSecondsMax = 4'000'000'000;  // up to the year 2096
 
-/// Days from 1970-01-01 (Howard Hinnant's civil calendar algorithm).
-std::int64_t days_from_civil(std::int64_t year, std::int64_t month, std::int64_t day) {
-  year -= month <= 2 ? 1 : 0;
-  const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const std::int64_t year_of_era = year - era * 400;
-  const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const std::int64_t day_of_era =
-      year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-  return era * 146097 + day_of_era - 719468;
-}
-
-std::optional<std::int64_t> digits(std::string_view text, std::size_t at, std::size_t count) {
-  if (at + count > text.size()) return std::nullopt;
-  std::int64_t value = 0;
-  for (std::size_t i = at; i < at + count; ++i) {
-    if (text[i] < '0' || text[i] > '9') return std::nullopt;
-    value = value * 10 + (text[i] - '0');
-  }
-  return value;
-}
-
 }  // namespace
-
-std::optional<std::int64_t> parse_civil_seconds(std::string_view text) {
-  if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
-  if (text.size() != 19 || text[4] != '-' || text[7] != '-' || text[13] != ':' ||
-      text[16] != ':' || (text[10] != ' ' && text[10] != 'T')) {
-    return std::nullopt;
-  }
-  const auto year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
-  const auto hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  if (*month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
-  if (*hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
-  return days_from_civil(*year, *month, *day) * 86400 + *hour * 3600 + *minute * 60 + *second;
-}
 
 JobCsvReader::JobCsvReader(std::istream& input, std::string file, TimeUnit unit)
     : lines_(input, std::move(file)), unit_(unit) {}

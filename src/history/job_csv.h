@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "history/csv_lines.h"
+#include "history/words.h"
 
 namespace rota::history {
 
@@ -30,8 +31,6 @@ struct HistoryJob {
   std::int64_t gpus = 0;
   std::string team;      // empty: the file has no such column
 };
-
-enum class TimeUnit { kSeconds, kMilliseconds };
 
 class JobCsvReader {
  public:
@@ -63,9 +62,5 @@ class JobCsvReader {
 [[nodiscard]] Result<std::vector<HistoryJob>> read_job_csv(std::istream& input,
                                                            const std::string& file,
                                                            TimeUnit unit);
-
-/// `2017-10-09 07:01:55`, `2017-10-09T07:01:55Z` in seconds since the Unix epoch; absent when it is
-/// no such time.
-[[nodiscard]] std::optional<std::int64_t> parse_civil_seconds(std::string_view text);
 
 }  // namespace rota::history

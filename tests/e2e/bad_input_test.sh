@@ -44,6 +44,13 @@ wrong "flat:512" rota replay "$ROTA_SOURCE_DIR/tests/data/philly-500.csv" --on f
 wrong "did you mean 'easy'" rota replay "$ROTA_SOURCE_DIR/tests/data/philly-500.csv" --backfill esy
 wrong "cannot read 'nowhere.csv'" rota replay nowhere.csv
 wrong "cannot read 'nowhere.csv'" rota submit --param-file nowhere.csv -- true
+wrong "did you mean 'sacct'" rota import --format sact jobs.psv
+wrong "did you mean 'submit'" rota import --map sumbit=created jobs.csv
+wrong "cannot read 'nowhere.psv'" rota import nowhere.psv
+wrong "is a folder" rota import .
+wrong "HISTORY is required" rota import
+wrong "unknown option '--form'" rota import --form csv x.csv
+wrong "expected table, json or csv" rota import -o yaml x.csv
 wrong "use \`rota submit\`" rota run --array 1-3 -- true
 wrong "is no time in the past" rota history --since tomorrow
 wrong "rota queue set: NAME is required; see \`rota queue set --help\`" rota queue set
@@ -135,6 +142,11 @@ wrong "is a program, not a script" rota submit "$ROTA_BIN"
 # A CSV or a scenario that is malformed.
 printf 'timestamp,duration,num_gpus\n1,x,1\n' >jobs.csv
 wrong "jobs.csv:2:3" rota replay jobs.csv
+printf 'alpha,beta\n1,2\n' >odd.csv
+wrong "odd.csv:1:1: the format of this input is not known" rota import odd.csv
+wrong "odd.csv:1:1: submit=gamma: there is no column 'gamma'" rota import --map submit=gamma odd.csv
+printf 'PK\003\004' >odd.zip
+wrong "unpack it with \`unzip\`" rota import odd.zip
 printf 'node n1 gpu=8\n' >x.scenario
 expect 2 rota sim x.scenario
 says "x.scenario:1:"

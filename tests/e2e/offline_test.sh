@@ -11,6 +11,31 @@ expect 0 rota replay "$sample" --on 8x8 --backfill easy -o json
 says '"jobs": 500'
 says '"wait_seconds"'
 says '"replay_seconds"'
+# Past jobs of any system, and Rota's own form of them.
+data=$ROTA_SOURCE_DIR/tests/data
+expect 0 rota import "$data/slurm/sacct-duplicates.psv" --to week.csv
+says "28"
+says "32 rows passed over: a step of a job"
+expect 0 rota import week.csv --to again.csv -o json
+says '"jobs": 28'
+says '"attempts": 30'
+cmp week.csv again.csv || fail "Rota's own form does not read back to itself"
+gzip -k week.csv
+expect 0 rota import --format rota week.csv.gz -o csv
+says "figure,value"
+says "outcomes.preempted,1"
+mkfifo pipe; cat "$data/kubernetes/dump.json" >pipe &
+expect 0 rota import pipe
+says "pipe (kubernetes)"
+says "item 11: ml/gone"
+expect 0 rota import "$data/slurm/sacct-22.05.json" "$sample"
+says "(sacct-json)"
+says "(philly)"
+printf 'created;ngpu;took\n10;2;5\n20;x;5\n' >odd.csv
+expect 0 rota import odd.csv --map submit=created,gpus=ngpu,run=took
+says "1 row skipped: no number of GPUs"
+says "odd.csv:3:4: x"
+
 printf 'node a[1-4] gpus=8\n' >cluster.scenario
 expect 0 rota replay "$sample" --on cluster.scenario -o yaml
 says "order: fifo"
@@ -75,6 +100,7 @@ same "$(complete_words rota ls --state ru)" running
 same "$(complete_words rota submit --same ra)" rack
 same "$(complete_words rota replay --backfill co)" conservative
 same "$(complete_words rota submit --class de)" debug
+same "$(complete_words rota import --format kub)" kubernetes
 # What is there now comes from the daemon; the ids alone stand for an empty word.
 _rota_jobs() { printf '7\n12\n'; }
 _rota_queues() { printf 'vision\nspeech\n'; }

@@ -1,0 +1,56 @@
+#include "cli/history_options.h"
+
+#include "base/text.h"
+#include "cli/offline.h"
+#include "cli/usage.h"
+#include "history/importer.h"
+#include "history/read.h"
+
+namespace rota::cli {
+
+void add_history_options(CLI::App& app, HistoryOptions& options) {
+  app.add_option("--format", options.format,
+                 "sacct, kubernetes, csv, ...; else seen from the first lines")
+      ->type_name(std::string(kHistoryFormatType))
+      ->group("History");
+  app.add_option("--map", options.map,
+                 "which columns of a table are what: submit=created,gpus=ngpu,time_unit=ms")
+      ->type_name("WHAT=COLUMN,..")
+      ->group("History");
+  app.add_option("HISTORY", options.files, "files of past jobs; - is standard input")
+      ->required()
+      ->type_name("");
+}
+
+Result<history::JobHistory> read_history(Context& context, const HistoryOptions& options) {
+  history::ReadOptions read;
+  read.format = options.format;
+  const auto map = history::parse_column_map(options.map);
+  if (!map) return usage_error("--map: " + map.error().message);
+  read.map = *map;
+  if (!options.format.empty()) {
+    const auto format = history::history_format_named(options.format);
+    if (!format) return usage_error("--format: " + format.error().message);
+  }
+  Progress progress(context, "reading");
+  auto history = history::read_history(options.files, read,
+                                       [&](std::int64_t done, std::int64_t whole) {
+                                         if (whole > 0) progress.show(std::min(done, whole), whole);
+                                       });
+  if (!history) return usage_error(history.error().message, history.error().where);
+  return history;
+}
+
+std::string import_notes_text(const history::ImportNotes& notes) {
+  std::string text;
+  for (const history::RowKind& kind : notes.kinds) {
+    text += grouped(kind.count) + (kind.count == 1 ? " row " : " rows ") +
+            std::string(history::fate_name(kind.fate)) + ": " + kind.kind + "\n";
+    if (kind.fate == history::RowFate::kPassedOver) continue;
+    for (const std::string& place : kind.places) text += "    " + place + "\n";
+  }
+  for (const std::string& remark : notes.remarks) text += "Note: " + remark + ".\n";
+  return text;
+}
+
+}  // namespace rota::cli

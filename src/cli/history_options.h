@@ -1,0 +1,37 @@
+// HISTORY..., --format and --map: what every command over past jobs has in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+#include "cli/context.h"
+#include "history/history.h"
+
+namespace rota::cli {
+
+/// What --format takes, in help; completion offers the names of all formats for it.
+constexpr std::string_view kHistoryFormatType = "FORMAT";
+
+struct HistoryOptions {
+  std::vector<std::string> files;
+  std::string format;  // empty: each file's own
+  std::string map;
+};
+
+/// Declares them on `app`; `options` must live as long as the runner.
+void add_history_options(CLI::App& app, HistoryOptions& options);
+
+/// Reads the files with a progress bar on a terminal. Whatever keeps a file from being read is
+/// kInvalidArgument (exit code 2).
+[[nodiscard]] Result<history::JobHistory> read_history(Context& context,
+                                                       const HistoryOptions& options);
+
+/// What the reader of a table should know of rows that were not plain: one line a kind with its
+/// first places, then remarks. Empty when all rows were plain.
+[[nodiscard]] std::string import_notes_text(const history::ImportNotes& notes);
+
+}  // namespace rota::cli
