@@ -311,7 +311,8 @@ std::string runs_table(const Context& context, const OutputOptions& output,
     table.add_row({{std::string(name_of(run.rule))},
                    {percent(part(result.delivered, result.owed))},
                    {worst == nullptr ? "-" : percent(part(worst->delivered, worst->owed))},
-                   {time(wait_of(result, kDebug).p90)},
+                   {kDebug < std::ssize(result.wait_of_kind) ? time(wait_of(result, kDebug).p90)
+                                                             : "-"},
                    {time(usual.p50)},
                    {time(usual.p90)},
                    {time(usual.mean)},
@@ -330,6 +331,7 @@ std::string teams_table(const Context& context, const OutputOptions& output,
   }
   report::Table table(columns);
   for (const sim::TrialQueue& queue : runs.front().result.queues) {
+    if (queue.owed == 0) continue;
     std::vector<Cell> row{{queue.name}, {number_text(gpu_hours(queue.owed), 0)}};
     for (const SharingRun& run : runs) {
       std::string text = "-";
