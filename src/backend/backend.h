@@ -78,7 +78,8 @@ class ExecutionBackend {
   virtual void forget(JobId job, std::int64_t attempt) = 0;
   /// Facts since the last call. Never blocks.
   virtual Facts poll() = 0;
-  /// `wake` is called from any thread when poll() has something new. Set once, before start().
+  /// `wake` is called from any thread when poll() has something new. Set before start(); once a
+  /// second call returns, the one before is called no more.
   virtual void on_facts(std::function<void()> wake) = 0;
 };
 

@@ -18,20 +18,25 @@ namespace {
 /// Every attempt starts and ends at once, told from another thread.
 class InstantBackend final : public backend::ExecutionBackend {
  public:
+  ~InstantBackend() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
   Result<std::vector<NodeSpec>> discover() override {
     NodeSpec node{.name = "n1", .devices = std::vector<DeviceSpec>(4)};
     return std::vector<NodeSpec>{node};
   }
   Status start(const backend::StartOrder& order) override {
     if (block) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    std::thread([this, job = order.job, attempt = order.attempt] {
+    const std::lock_guard starting(mutex_);
+    threads_.emplace_back([this, job = order.job, attempt = order.attempt] {
       {
         const std::lock_guard lock(mutex_);
         facts_.push_back(AttemptStarted{job, attempt});
         facts_.push_back(AttemptEnded{.job = job, .attempt = attempt});
       }
+      const std::lock_guard lock(wake_mutex_);
       wake_();
-    }).detach();
+    });
     return {};
   }
   Status stop(const backend::StopOrder& order) override {
@@ -54,7 +59,10 @@ class InstantBackend final : public backend::ExecutionBackend {
     const std::lock_guard lock(mutex_);
     return std::exchange(facts_, {});
   }
-  void on_facts(std::function<void()> wake) override { wake_ = std::move(wake); }
+  void on_facts(std::function<void()> wake) override {
+    const std::lock_guard lock(wake_mutex_);
+    wake_ = std::move(wake);
+  }
 
   std::atomic<bool> block = false;
   std::uint64_t known = 0;    // a job that runs
@@ -63,6 +71,8 @@ class InstantBackend final : public backend::ExecutionBackend {
  private:
   std::mutex mutex_;
   backend::Facts facts_;
+  std::vector<std::thread> threads_;
+  std::mutex wake_mutex_;
   std::function<void()> wake_;
 };
 
