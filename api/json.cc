@@ -1,6 +1,8 @@
 #include "api/json.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace rota::api {
 namespace detail {
@@ -125,6 +127,55 @@ Status read_unsigned(const Json& json, const Path& path, std::uint64_t& out) {
 
 }  // namespace detail
 
+namespace {
+
+/// Notes the first key that its object has already. Throws nothing by itself.
+class KeyWatch {
+ public:
+  bool operator()(int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) {
+      objects_.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      objects_.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      const std::string& key = parsed.get_ref<const std::string&>();
+      if (!objects_.back().insert(key).second && !twice_) twice_ = key;
+    }
+    return true;
+  }
+  [[nodiscard]] const std::optional<std::string>& twice() const { return twice_; }
+
+ private:
+  std::vector<std::set<std::string>> objects_;
+  std::optional<std::string> twice_;
+};
+
+Error unreadable(std::string_view why) {
+  // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+  const std::size_t number = why.rfind("parsing '");
+  return {.code = ErrorCode::kInvalidArgument,
+          .message = number == std::string_view::npos
+                         ? "not JSON that can be read"
+                         : "the number " + std::string(why.substr(number + 8)) +
+                               " is larger than any that can be counted with"};
+}
+
+}  // namespace
+
+Result<Json> parse_json_once(std::string_view text) {
+  try {
+    KeyWatch keys;
+    Json json = Json::parse(text, std::ref(keys));
+    if (!keys.twice()) return json;
+    return Error{.code = ErrorCode::kInvalidArgument,
+                 .message = "the key '" + *keys.twice() +
+                            "' is given twice in one object; keep one",
+                 .where = *keys.twice()};
+  } catch (const Json::exception&) {
+    return parse_json(text);  // the same fault, in its words
+  }
+}
+
 Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
@@ -133,8 +184,7 @@ Result<Json> parse_json(std::string_view text) {
                  .message = "not JSON: stops being so at byte " + std::to_string(error.byte),
                  .where = "byte " + std::to_string(error.byte)};
   } catch (const Json::exception& error) {
-    return Error{.code = ErrorCode::kInvalidArgument,
-                 .message = std::string("not JSON that can be read: ") + error.what()};
+    return unreadable(error.what());
   }
 }
 

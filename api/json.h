@@ -399,6 +399,8 @@ template <class T>
 
 /// Error: kInvalidArgument with the byte at which the text stops to be JSON.
 [[nodiscard]] Result<Json> parse_json(std::string_view text);
+/// The same for documents of others, in which a key given twice is an error too. Slower.
+[[nodiscard]] Result<Json> parse_json_once(std::string_view text);
 
 /// One line; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string dump_json(const Json& json);

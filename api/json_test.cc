@@ -152,5 +152,25 @@ TEST(Json, BytesThatAreNotTextDoNotBreakWriting) {
   EXPECT_NE(to_text(chunk).find("\xEF\xBF\xBD"), std::string::npos);
 }
 
+TEST(Json, AKeyGivenTwiceIsAnErrorInDocumentsOfOthers) {
+  const Result<Json> twice = parse_json_once(R"({"a": {"b": 1}, "c": [{"b": 1, "d": 2, "b": 3}]})");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().message, "the key 'b' is given twice in one object; keep one");
+  EXPECT_EQ(twice.error().where, "b");
+  const Result<Json> once = parse_json_once(R"({"a": {"b": 1}, "b": [{"b": 1}, {"b": 2}]})");
+  ASSERT_TRUE(once.ok());
+  EXPECT_EQ(dump_json(*once), R"({"a":{"b":1},"b":[{"b":1},{"b":2}]})");
+  EXPECT_EQ(parse_json_once("{\"a\": ").error().message, parse_json("{\"a\": ").error().message);
+}
+
+TEST(Json, ANumberBeyondAllIsSaidToBeOne) {
+  for (const auto& parse : {parse_json, parse_json_once}) {
+    const Result<Json> big = parse(R"({"gpus": 1e999})");
+    ASSERT_FALSE(big.ok());
+    EXPECT_EQ(big.error().message,
+              "the number '1e999' is larger than any that can be counted with");
+  }
+}
+
 }  // namespace
 }  // namespace rota::api

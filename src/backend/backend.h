@@ -70,6 +70,11 @@ class ExecutionBackend {
     (void)job, (void)attempt, (void)limit;
     return {};
   }
+  /// Whether attempts can run as this account here. Error: kDenied, in words for its owner.
+  [[nodiscard]] virtual Status check_account(const std::string& user, std::int64_t uid) const {
+    (void)user, (void)uid;
+    return {};
+  }
   /// The highest job number of which anything is left here, if only a folder. 0: none.
   virtual std::uint64_t highest_job() { return 0; }
   /// All attempts not yet acknowledged by forget(). Error: kUnavailable.

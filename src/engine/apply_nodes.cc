@@ -186,7 +186,11 @@ Status Core::on(const NodeCommanded& e) {
       change_node(node, [&](NodeRec& n) { n.drain = true; n.reason = e.reason; });
       break;
     case NodeVerb::kUndrain:
-      change_node(node, [](NodeRec& n) { n.drain = false; n.reason.clear(); });
+      // What keeps it out all the same keeps its reason.
+      change_node(node, [](NodeRec& n) {
+        n.drain = false;
+        if (n.open()) n.reason.clear();
+      });
       break;
     case NodeVerb::kQuarantine:
       change_node(node, [&](NodeRec& n) { n.quarantine = true; n.reason = e.reason; });

@@ -15,6 +15,28 @@ bool is_eviction(StopCause cause) {
          cause == StopCause::kQuarantine;
 }
 
+/// "3 failures in a row: jobs 4, 5, 6"; a job that failed several times is named once.
+std::string failures_in_a_row(const State& state, const std::vector<JobId>& failures) {
+  constexpr std::size_t kNamed = 10;
+  std::vector<JobId> jobs;
+  for (const JobId id : failures) {
+    if (std::find(jobs.begin(), jobs.end(), id) == jobs.end()) jobs.push_back(id);
+  }
+  std::string names;
+  for (std::size_t i = 0; i < std::min(jobs.size(), kNamed); ++i) {
+    const JobRec* job = state.jobs.find(jobs[i]);
+    const bool is_member = job != nullptr && job->spec.group.valid();
+    names += (i == 0 ? "" : ", ") +
+             (is_member ? std::to_string(job->spec.group.value()) + "." +
+                              std::to_string(job->spec.group_index)
+                        : std::to_string(jobs[i].value()));
+  }
+  if (jobs.size() > kNamed) names += " and " + std::to_string(jobs.size() - kNamed) + " more";
+  const bool is_one = failures.size() == 1;
+  return std::to_string(failures.size()) + (is_one ? " failure" : " failures in a row") +
+         (jobs.size() == 1 ? ": job " : ": jobs ") + names;
+}
+
 }  // namespace
 
 void Core::lose_work(JobRec& job) {
@@ -167,9 +189,9 @@ void Core::note_node_failure(JobRec& job, NodeIndex node) {
   rec.failures.push_back(job.id);
   const auto& after = state.policy.quarantine_after;
   if (!after || std::ssize(rec.failures) < *after || rec.quarantine) return;
-  change_node(node, [](NodeRec& n) {
+  change_node(node, [&](NodeRec& n) {
     n.quarantine = true;
-    n.reason = "failures in a row";
+    n.reason = failures_in_a_row(state, n.failures);
   });
   decide(NodeChanged{rec.spec.name, rec.state(), rec.failures});
 }

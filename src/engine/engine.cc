@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include "base/digest.h"
 #include "engine/core.h"
 
@@ -70,6 +72,19 @@ std::vector<JobId> Engine::live_jobs() const {
   impl_->state.jobs.for_each([&out](const JobRec& job) {
     if (!job.final()) out.push_back(job.id);
   });
+  return out;
+}
+
+std::vector<JobId> Engine::just_ended() const {
+  std::vector<JobId> out;
+  for (const Decision& decision : impl_->queued) {
+    const auto* change = std::get_if<JobChanged>(&decision);
+    if (change == nullptr || !is_final(change->state)) continue;
+    const JobRec* job = impl_->state.jobs.find(change->job);
+    if (job != nullptr && job->final()) out.push_back(change->job);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

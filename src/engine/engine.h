@@ -71,6 +71,8 @@ class Engine {
   [[nodiscard]] Result<JobStatus> job(JobId job, Detail detail = Detail::kBrief) const;
   [[nodiscard]] std::vector<JobId> jobs() const;          // all known, ascending
   [[nodiscard]] std::vector<JobId> live_jobs() const;     // not final, ascending
+  /// Final jobs whose end no advance() or cycle has handed out yet, ascending.
+  [[nodiscard]] std::vector<JobId> just_ended() const;
   [[nodiscard]] std::vector<JobId> group_members(GroupId group) const;
   [[nodiscard]] std::vector<std::string> node_names() const;   // as declared
   [[nodiscard]] Result<NodeStatus> node(std::string_view name) const;

@@ -96,6 +96,18 @@ std::optional<Instant> Core::estimate_next(JobId next, bool keep) {
   return at;
 }
 
+namespace {
+
+/// Of a job that only its begin time holds back, and that would fit now: that time.
+std::optional<Instant> at_its_begin(Core& core, const JobRec& job) {
+  const std::int64_t tasks = job.tasks_min();
+  if (core.room_in_limits(job, tasks) < tasks) return std::nullopt;
+  const auto place = core.placer.place_most(core.ledger, core.request(job), tasks, tasks);
+  return place ? job.begins_at() : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Instant> Core::estimate(JobId id) {
   const JobRec* found = state.jobs.find(id);
   if (found == nullptr) return std::nullopt;
@@ -108,6 +120,7 @@ std::optional<Instant> Core::estimate(JobId id) {
     }
     return start;
   }
+  if (target.pending() && target.gates == kGateBegin) return at_its_begin(*this, target);
   if (!target.pending() || target.gates != 0) return std::nullopt;
   if (reservation && reservation->job == id) return reservation->at;
   if (const auto entry = plan.entries.find(id); plan.valid && entry != plan.entries.end()) {
@@ -148,6 +161,9 @@ void explain_gates(const Core& core, const JobRec& job, Verdict& verdict) {
   if ((job.gates & kGateBegin) != 0) {
     verdict.reasons.push_back(reason_of(ReasonCode::kBeginTime));
     verdict.reasons.back().until = job.begins_at();
+    const bool backs_off = job.not_before && job.begins_at() == job.not_before &&
+                           job.spec.begin != job.not_before;
+    if (backs_off) verdict.reasons.back().detail = "its processes vanished";
   }
   if ((job.gates & kGateNever) != 0) {
     verdict.reasons.push_back(never_met(core, job));
@@ -359,6 +375,7 @@ Result<Verdict> Core::explain(JobId id) {
   if (shares_stale) divide_shares();
   explain_gates(*this, job, verdict);
   if ((job.gates & kGateInfeasible) != 0) explain_infeasible(*this, job, verdict);
+  if (job.gates == kGateBegin) verdict.estimate = estimate(id);
   if (job.gates != 0) return verdict;
   if (job.phase == Phase::kClaiming) {
     Reason reason = reason_of(ReasonCode::kInsufficientFree);

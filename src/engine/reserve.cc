@@ -2,7 +2,6 @@
 // at which the first blocked job could start if running jobs leave at their limit, or past their
 // contract as its victims; and whether a later job may start without delaying it.
 #include <algorithm>
-#include <map>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -146,50 +145,6 @@ const Tasks& Core::reserved_place() {
   return *reservation->place;
 }
 
-namespace {
-
-/// When contracts end of those whom the claimant may take, and how much it could take by when: a
-/// bound, since whoever has left by himself counts as well. Cost: O(active log active).
-class ContractEnds {
- public:
-  ContractEnds(Core& core, const JobRec& claimant, bool any) : now_(core.state.now) {
-    if (!any) return;
-    if (core.shares_stale) core.divide_shares();
-    const std::int64_t need = claimant.task_milli * claimant.tasks_min();
-    for (const JobId id : core.active) {
-      const JobRec& other = *core.state.jobs.find(id);
-      if (other.stop_ordered || !core.lawful(claimant, other)) continue;
-      if (core.within_share(claimant, other, need)) add(other);
-    }
-    std::int64_t sum = 0;
-    for (auto& [end, milli] : milli_) milli = sum += milli;
-  }
-  /// The first end after now and not before `since`.
-  [[nodiscard]] std::optional<Instant> next(Instant since) const {
-    const auto found = milli_.lower_bound(std::max(since, later(now_, Duration(1))));
-    return found == milli_.end() ? std::nullopt : std::optional(found->first);
-  }
-  [[nodiscard]] std::int64_t milli_by(Instant at) const {
-    const auto after = milli_.upper_bound(at);
-    return after == milli_.begin() ? 0 : std::prev(after)->second;
-  }
-
- private:
-  void add(const JobRec& other) {
-    const bool elastic = other.shape.min_tasks > 0;
-    // Tasks beyond the least are never protected.
-    if (elastic) milli_[now_] += milli_of(other.held);
-    if (!other.spec.min_runtime) return;
-    const Instant end =
-        other.contract_ends().value_or(later(now_, *other.spec.min_runtime));
-    milli_[std::max(end, now_)] += elastic ? 0 : milli_of(other.held);
-  }
-  Instant now_;
-  std::map<Instant, std::int64_t> milli_;  // taken together with all earlier ones
-};
-
-}  // namespace
-
 std::optional<Reservation> Core::reserve(const JobRec& job) {
   follow_present();
   const bool may_take = any_preemptible();
@@ -199,12 +154,19 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   const bool known = !may_take && reservation && reservation->job == job.id &&
                      reservation->earliest && reservation->at > state.now;
   const Instant from = known ? reservation->at : state.now;
-  const std::int64_t need = job.task_milli * job.tasks_min();
-  const ContractEnds contracts(*this, job, may_take);
+  std::set<Instant> contracts_over;
+  for (const JobId id : active) {
+    if (!may_take) break;
+    const JobRec& other = *state.jobs.find(id);
+    if (!other.spec.min_runtime || other.stop_ordered) continue;
+    const Instant over =
+        other.contract_ends().value_or(later(state.now, *other.spec.min_runtime));
+    if (over > state.now && lawful(job, other)) contracts_over.insert(over);
+  }
   const auto next = [&](Instant since, Future::Late late) {
     auto at = future.next_leave(since, late);
-    const auto over = contracts.next(since);
-    if (over && (!at || *over < *at)) at = over;
+    const auto over = contracts_over.lower_bound(since);
+    if (over != contracts_over.end() && (!at || *over < *at)) at = *over;
     return at;
   };
   for (auto at = next(from, known ? Future::Late::kSkip : Future::Late::kCountAsNow); at;
@@ -217,7 +179,7 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
                     .beside = {},
                     .earliest = whole && !may_take};
     if (fits_then(wish, job.tasks_min())) return out;
-    if (!may_take || future.ledger().milli_free_open() + contracts.milli_by(*at) < need) continue;
+    if (!may_take) continue;
     if (auto claim = find_claim(job, future.ledger(), *at)) {
       out.place = std::move(claim->tasks);
       return out;

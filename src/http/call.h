@@ -76,7 +76,10 @@ class Call : public std::enable_shared_from_this<Call> {
   /// The body as a value. An empty body counts as {} where every field has a default.
   template <class T>
   Result<T> body() const {
-    return api::from_text<T>(request_.body.empty() ? "{}" : request_.body);
+    const Result<api::Json> json =
+        api::parse_json_once(request_.body.empty() ? "{}" : request_.body);
+    if (!json.ok()) return json.error();
+    return api::from_json<T>(*json);
   }
 
   /// For the service: an error ends the call, a value goes to `use` on the loop's thread.

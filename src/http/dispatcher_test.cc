@@ -200,6 +200,9 @@ TEST_F(DispatcherTest, BodiesAndParametersAreStrict) {
   EXPECT_EQ(problem_of(post("/api/v1/jobs", "{")).status, 400);
   const api::Problem typo = problem_of(post("/api/v1/jobs", "{\"gpu\": 1}"));
   EXPECT_NE(typo.detail.find("gpus"), std::string::npos) << typo.detail;
+  const api::Problem twice = problem_of(post("/api/v1/jobs", "{\"gpus\": 1, \"gpus\": 2}"));
+  EXPECT_EQ(twice.status, 400);
+  EXPECT_EQ(twice.field, "gpus");
   const api::Problem parameter = problem_of(get("/api/v1/jobs?qeue=a"));
   EXPECT_NE(parameter.detail.find("'queue'"), std::string::npos) << parameter.detail;
   EXPECT_EQ(parameter.field, "qeue");

@@ -167,6 +167,9 @@ std::string reason_sentence(const Reason& reason, const Wording& wording) {
       return with_detail("it depends on " + holder(reason, wording, "a job") +
                              ", and that can no longer be met", reason);
     case ReasonCode::kBeginTime:
+      if (reason.until && !reason.detail.empty()) {
+        return reason.detail + "; tried again at " + wording.instant(*reason.until);
+      }
       return reason.until ? "it may not start before " + wording.instant(*reason.until)
                           : "its begin time has not come";
     case ReasonCode::kHeld: return "it is on hold; release it to let it start";

@@ -1,5 +1,6 @@
 #include "server/config.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,8 +8,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/text.h"
 #include "engine/engine.h"
 #include "server/config_reader.h"
+#include "server/names.h"
 #include "telemetry/yaml_text.h"
 
 namespace rota::server {
@@ -73,6 +76,9 @@ void read_queues(ConfigReader& above, const std::string& parent, Config& config,
     if (queue.weight < 0 || queue.weight > 1'000'000) {
       errors.add(node, "weight of queue '" + name + "' must lie between 0 and 1000000");
     }
+    for (const Status& sound : {check_queue_name(name), check_queue_amounts(queue)}) {
+      if (!sound.ok()) errors.add(node, sound.error().message);
+    }
     config.queues.push_back(queue);
     read_queues(reader, name, config, errors);
   });
@@ -94,8 +100,30 @@ void read_users(ConfigReader& top, Config& config, ConfigErrors& errors) {
   });
 }
 
-void read_class(const std::string& name, const YAML::Node& node, ClassConfig& out,
-                ConfigErrors& errors) {
+/// Rules between times of a class. What the file does not say gives way to what it says.
+void check_class_times(const YAML::Node& node, const Policy& policy, ClassConfig& out,
+                       ConfigErrors& errors) {
+  if (out.time_limit && out.time_limit_max && *out.time_limit > *out.time_limit_max) {
+    if (!node["time_limit"].IsDefined()) {
+      out.time_limit = out.time_limit_max;
+    } else {
+      errors.add(node["time_limit"], "time_limit of class '" + out.name + "' (" +
+                                         format_duration(*out.time_limit) +
+                                         ") is above its time_limit_max (" +
+                                         format_duration(*out.time_limit_max) + ")");
+    }
+  }
+  if (out.min_runtime && *out.min_runtime > policy.min_runtime_max &&
+      node["min_runtime"].IsDefined()) {
+    errors.add(node["min_runtime"], "min_runtime of class '" + out.name + "' (" +
+                                        format_duration(*out.min_runtime) +
+                                        ") is above policy.min_runtime_max (" +
+                                        format_duration(policy.min_runtime_max) + ")");
+  }
+}
+
+void read_class(const std::string& name, const YAML::Node& node, const Policy& policy,
+                ClassConfig& out, ConfigErrors& errors) {
   ConfigReader reader(node, "classes." + name, errors);
   reader.read("help", out.help);
   reader.read("gpus", out.gpus);
@@ -120,6 +148,7 @@ void read_class(const std::string& name, const YAML::Node& node, ClassConfig& ou
   if (std::abs(out.priority.value_or(0)) > kPriorityMax) {
     errors.add(node, "priority of class '" + name + "' must be -1000000000 to 1000000000");
   }
+  if (node.IsMap()) check_class_times(node, policy, out, errors);
 }
 
 /// A class of the file changes the built-in one of the same name, or adds one.
@@ -129,7 +158,7 @@ void read_classes(ConfigReader& top, Config& config, ConfigErrors& errors) {
                                     [&](const ClassConfig& c) { return c.name == name; });
     ClassConfig& out =
         found != config.classes.end() ? *found : config.classes.emplace_back(ClassConfig{name});
-    read_class(name, node, out, errors);
+    read_class(name, node, config.policy, out, errors);
   });
 }
 
@@ -139,6 +168,13 @@ void read_intervals(ConfigReader& top, Config& config, ConfigErrors& errors) {
     ConfigReader reader(node, "defaults", errors);
     reader.read("min_runtime", config.min_runtime_default);
     reader.read("time_limit", config.time_limit_default);
+    const Duration most = config.policy.min_runtime_max;
+    if (node.IsDefined() && node.IsMap() && node["min_runtime"].IsDefined() &&
+        config.min_runtime_default > most) {
+      errors.add(node["min_runtime"],
+                 "defaults.min_runtime (" + format_duration(config.min_runtime_default) +
+                     ") is above policy.min_runtime_max (" + format_duration(most) + ")");
+    }
     if (config.time_limit_default && config.time_limit_default->ns() == 0) {
       errors.add(node, "defaults.time_limit must be greater than zero; none: no limit");
     }
@@ -275,6 +311,29 @@ Result<Config> load_config(const std::string& file) {
                .where = file};
 }
 
+namespace {
+
+/// Root does as its configuration says, so a file that was not named must be one that only root and
+/// the account that reads it can write.
+Status check_trust(const std::string& file) {
+  struct stat info {};
+  if (::geteuid() != 0 || ::stat(file.c_str(), &info) != 0) return {};
+  const bool by_others = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (info.st_uid == 0 && !by_others) return {};
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(file, error).string();
+  return Error{.code = ErrorCode::kDenied,
+               .message = "the configuration " + path +
+                          (by_others ? " can be written by others than root"
+                                     : " belongs to another account (uid " +
+                                           std::to_string(info.st_uid) + ")") +
+                          ", so a daemon of root does not use it unasked; if it is meant: rota "
+                          "serve --config " + path,
+               .where = file};
+}
+
+}  // namespace
+
 Result<Config> find_config(const std::string& named) {
   if (!named.empty()) return load_config(named);
   const std::string candidates[] = {
@@ -282,7 +341,9 @@ Result<Config> find_config(const std::string& named) {
       "/etc/rota/rota.yaml"};
   for (const std::string& candidate : candidates) {
     std::error_code error;
-    if (std::filesystem::exists(candidate, error)) return load_config(candidate);
+    if (!std::filesystem::exists(candidate, error)) continue;
+    if (const Status trusted = check_trust(candidate); !trusted.ok()) return trusted.error();
+    return load_config(candidate);
   }
   return Config();
 }

@@ -3,6 +3,7 @@
 //
 // Search order of find_config(): the file named by the caller, ./rota.yaml,
 // $XDG_CONFIG_HOME/rota/rota.yaml (~/.config/rota/rota.yaml), /etc/rota/rota.yaml; the first wins.
+// A file that was found and not named must be root's alone when root reads it.
 // Keys are strict: an unknown one is an error with file:line:column and the nearest known word.
 // Pure values and parsing; load_config() reads one file.
 #pragma once
@@ -97,7 +98,8 @@ struct Config {
 [[nodiscard]] Result<Config> parse_config(std::string_view text, const std::string& file);
 /// Error: kNotFound, or as parse_config().
 [[nodiscard]] Result<Config> load_config(const std::string& file);
-/// The first file of the search order; defaults when there is none.
+/// The first file of the search order; defaults when there is none. Error: as load_config(), or
+/// kDenied when root found one that another account can write.
 [[nodiscard]] Result<Config> find_config(const std::string& named);
 
 /// $ROTA_STATE_DIR; root: /var/lib/rota; else $XDG_STATE_HOME/rota, ~/.local/state/rota.

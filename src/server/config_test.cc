@@ -1,7 +1,11 @@
 #include "server/config.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -117,6 +121,14 @@ TEST(Config, ErrorsNameFileLineColumnAndTheNearestWord) {
       {"admins: ana\n", "rota.yaml:1:9", "must be a list"},
       {"policy: [1]\n", "rota.yaml:1:9", "must be a mapping"},
       {"listen: a\nlisten: b\n", "rota.yaml:2:1", "given twice"},
+      {"listen: off\n---\nlisten: 127.0.0.1:1\n", "rota.yaml:3:1", "second document"},
+      {"classes:\n  debug: {time_limit: 2h}\n", "rota.yaml:2:23", "above its time_limit_max (1h)"},
+      {"classes:\n  x: {time_limit_max: 1h, time_limit: 2h}\n", "rota.yaml:2:39", "of class 'x'"},
+      {"classes: {x: {min_runtime: 9h}}\n", "rota.yaml:1:28", "above policy.min_runtime_max (8h)"},
+      {"policy: {min_runtime_max: 1h}\ndefaults:\n  min_runtime: 90m\n", "rota.yaml:3:16",
+       "defaults.min_runtime (1h30m) is above policy.min_runtime_max (1h)"},
+      {"queues:\n  ../x: {}\n", "rota.yaml:2:9", "cannot be the name of a queue"},
+      {"queues:\n  a: {quota: 4, limit: 2}\n", "rota.yaml:2:6", "above its limit (2 GPUs)"},
       {"default_class: nope\n", "rota.yaml:1:1", "'nope' is not a class"},
       {"a: [1\n", "rota.yaml:2:1", "not YAML"},
       {"policy:\n  fairness_span: 0s\n", "rota.yaml:2:18", "policy.fairness_span"},
@@ -189,6 +201,36 @@ TEST(Config, AMissingFileSaysWhatToDo) {
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().code, ErrorCode::kNotFound);
   EXPECT_NE(config.error().message.find("--config"), std::string::npos);
+}
+
+TEST(Config, WhatTheFileLeavesOutGivesWayToWhatItSays) {
+  const Config config = parse("classes:\n  debug: {time_limit_max: 10m}\n"
+                              "policy: {min_runtime_max: 1h}\n");
+  EXPECT_EQ(config.find_class("debug")->time_limit, Duration::minutes(10));
+  EXPECT_EQ(config.min_runtime_default, Duration::hours(2)) << "cut at submit";
+}
+
+TEST(Config, RootTrustsNoFileOfAnotherAccount) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  std::string folder = ::testing::TempDir() + "rota_config_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  std::ofstream("rota.yaml") << "listen: off\n";
+  ASSERT_EQ(::chmod("rota.yaml", 0644), 0);
+  EXPECT_EQ(find_config("")->listen, "off");
+  ASSERT_EQ(::chmod("rota.yaml", 0664), 0);
+  EXPECT_EQ(find_config("").error().code, ErrorCode::kDenied);
+  ASSERT_EQ(::chmod("rota.yaml", 0644), 0);
+  ASSERT_EQ(::chown("rota.yaml", 65534, 65534), 0);
+  const Result<Config> refused = find_config("");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kDenied);
+  EXPECT_NE(refused.error().message.find("belongs to another account (uid 65534)"),
+            std::string::npos);
+  EXPECT_EQ(find_config("rota.yaml")->listen, "off") << "it was named";
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ constexpr const char* kDeclaredKey = "declared";
 
 }  // namespace
 
+Error admins_only(const std::string& what) {
+  return {.code = ErrorCode::kDenied,
+          .message = "only an administrator may " + what +
+                     "; ask whoever runs the daemon, or be listed under 'admins' in rota.yaml"};
+}
+
 Driver::Driver(DriverOptions options)
     : options_(std::move(options)), started_(options_.clock->now()) {}
 
@@ -60,6 +66,8 @@ Status Driver::load() {
   log_.emplace(*std::move(log));
   book_ = *std::move(book);
   orders_.restore(*orders);
+  const Status personal = load_personal_queues();
+  if (!personal.ok()) return personal;
   reconciled_ = false;
   engine_is_durable_ = true;
   return {};
@@ -115,8 +123,13 @@ Status Driver::can_write() const {
   if (storage_problem_.empty()) return {};
   return Error{.code = ErrorCode::kUnavailable,
                .message = "nothing new is accepted, since it could not be kept: " +
-                          storage_problem_ + "; free space in " + options_.store->directory() +
-                          " and try again"};
+                          storage_problem_ + "; " + storage_remedy() + " and try again"};
+}
+
+std::string Driver::storage_remedy() const {
+  const std::string& folder = options_.store->directory();
+  if (!storage_damaged_) return "free space in " + folder;
+  return "put the file back, or stop the daemon and restore " + folder + " from a copy,";
 }
 
 Status Driver::apply(Turn& turn, const Event& event) {
@@ -166,12 +179,17 @@ bool Driver::storage_works(Instant now) {
   if (status.ok() && !engine_is_durable_) status = load();
   if (!status.ok()) {
     metrics_.commit_failed();
-    storage_problem_ = status.error().message;
+    note_storage_problem(status.error());
     return false;
   }
   spdlog::info("storage works again");
   storage_problem_.clear();
   return true;
+}
+
+void Driver::note_storage_problem(const Error& error) {
+  storage_problem_ = error.message;
+  storage_damaged_ = error.code == ErrorCode::kCorruption;
 }
 
 void Driver::step_without_storage(Turn& turn) {
@@ -182,7 +200,7 @@ void Driver::step_without_storage(Turn& turn) {
 
 void Driver::commit_failed(Turn& turn, const Status& status) {
   metrics_.commit_failed();
-  storage_problem_ = status.error().message;
+  note_storage_problem(status.error());
   storage_retry_at_ = turn.now + kStorageRetry;
   spdlog::error("the journal cannot be written: {}", storage_problem_);
   engine_is_durable_ = false;
@@ -278,6 +296,15 @@ void Driver::keep_house(Turn& turn) {
   if (log_->rows_since_snapshot() >= options_.config.snapshot_every) log_->snapshot();
 }
 
+std::vector<QueueSpec> Driver::declared_queues() const {
+  std::vector<QueueSpec> queues = options_.config.queues;
+  const Result<std::string> text = options_.store->meta(kDeclaredKey);
+  if (!text.ok() || text->empty()) return queues;
+  const Result<Declared> before = api::from_text<Declared>(*text);
+  if (before.ok()) queues.insert(queues.end(), before->queues.begin(), before->queues.end());
+  return queues;
+}
+
 /// Tells the engine the policy, queues and users of the file where they are new or changed.
 void Driver::declare_config(Turn& turn) {
   if (config_declared_) return;
@@ -309,6 +336,7 @@ void Driver::declare_config(Turn& turn) {
     }
   }
   options_.store->set_meta(kDeclaredKey, api::to_text(now));
+  open_declared_queues();
 }
 
 void Driver::update_pulse(Instant now) {

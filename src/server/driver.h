@@ -54,6 +54,9 @@ struct DriverOptions {
   std::string version;
 };
 
+/// "only an administrator may ...".
+[[nodiscard]] Error admins_only(const std::string& what);
+
 /// What other threads may know of the driver at any time.
 struct Pulse {
   Instant due;                       // it should have stepped by then
@@ -174,7 +177,10 @@ class Driver final : public Service {
   // driver.cc: the loop
   Status load();
   void declare_config(Turn& turn);
+  [[nodiscard]] std::vector<QueueSpec> declared_queues() const;  // as last applied, and by the file
   bool storage_works(Instant now);
+  void note_storage_problem(const Error& error);
+  [[nodiscard]] std::string storage_remedy() const;  // "free space in ..."
   void step_without_storage(Turn& turn);
   std::deque<Request> take_requests();
   bool something_due(Instant now) const;
@@ -213,6 +219,7 @@ class Driver final : public Service {
   void attempt_ended(Turn& turn, const AttemptEnded& fact);
   void take_decision(Turn& turn, const Decision& decision);
   void job_changed(Turn& turn, const JobChanged& change);
+  Result<api::Job> put_history(Turn& turn, JobId job);  // of a final one; the record
   void add_order(store::OrderRow row);
   void note_job(Turn& turn, JobId job, Note note);
   void note_node(Turn& turn, const std::string& node, Note note);
@@ -231,15 +238,23 @@ class Driver final : public Service {
   [[nodiscard]] Status check_feasible(JobId job) const;
   [[nodiscard]] Error refusal(const api::Verdict& verdict, const JobShape& shape) const;
   [[nodiscard]] Status check_places(const api::SubmitRequest& request) const;
-  [[nodiscard]] Status check_queue(const std::string& name) const;
   void remember(Turn& turn, const Caller& caller, const api::SubmitRequest& request,
                 const Translated& job, JobId first);
-  Result<std::string> pick_queue(const Caller& caller, const api::SubmitRequest& request) const;
-  Status ensure_queue(Turn& turn, const std::string& queue);
   Result<std::optional<Dependency>> dependency(const Caller& caller, DependencyKind kind,
                                                const std::string& id);
   Result<api::Preview> do_preview(Turn& turn, const Caller& caller,
                                   const api::SubmitRequest& request);
+
+  // driver_queues.cc
+  Result<std::string> pick_queue(const Caller& caller, const api::SubmitRequest& request) const;
+  [[nodiscard]] Error no_such_queue(const std::string& name) const;
+  [[nodiscard]] Status check_queue(const Caller& caller, const std::string& name) const;
+  Status ensure_queue(Turn& turn, const Caller& caller, const std::string& queue);
+  Status load_personal_queues();
+  void keep_personal_queues();
+  void open_declared_queues();
+  Result<api::Queue> do_queue_set(Turn& turn, const Caller& caller,
+                                  const api::QueueRequest& request);
 
   // driver_control.cc
   Result<Target> resolve(const Caller& caller, const std::string& id);
@@ -254,28 +269,28 @@ class Driver final : public Service {
   void write_cancels(Turn& turn);
   Result<api::Job> do_update(Turn& turn, const Caller& caller, const std::string& id,
                              const api::UpdateRequest& update);
-  Status update_one(Turn& turn, JobId job, const api::UpdateRequest& update);
-  [[nodiscard]] Result<JobSpec> updated_spec(JobId job, const api::UpdateRequest& update) const;
-  [[nodiscard]] Status check_update(Turn& turn, const Target& target,
+  Status update_one(Turn& turn, const Caller& caller, JobId job,
+                    const api::UpdateRequest& update);
+  [[nodiscard]] Result<JobSpec> updated_spec(const Caller& caller, JobId job,
+                                             const api::UpdateRequest& update) const;
+  [[nodiscard]] Status check_update(Turn& turn, const Caller& caller, const Target& target,
                                     const api::UpdateRequest& update) const;
   Result<api::Job> do_signal(Turn& turn, const Caller& caller, const std::string& id,
                              int signal_number);
   Result<api::Node> do_node_command(Turn& turn, const Caller& caller, const std::string& node,
                                     const std::string& verb, const std::string& reason);
-  Result<api::Queue> do_queue_set(Turn& turn, const Caller& caller,
-                                  const api::QueueRequest& request);
 
   // driver_views.cc
   Result<api::JobPage> do_jobs(Turn& turn, const Caller& caller, JobQuery query);
   Result<JobSearch> read_search(const JobQuery& query) const;
   void search_engine(Instant now, const JobSearch& search,
                      std::map<JobId, api::Job>& found) const;
+  void write_just_ended(Turn& turn);
   Status search_history(const JobSearch& search, std::map<JobId, api::Job>& found);
   [[nodiscard]] static store::HistoryQuery history_query(const JobSearch& search);
   Result<api::JobPage> newest_page(const Caller& caller, const JobSearch& search);
   static void add_to_page(const Caller& caller, api::Job job, api::JobPage& page);
   Status check_filters(const JobQuery& query);
-  [[nodiscard]] Error no_such_queue(const std::string& name) const;
   void set_true_submit(api::Job& job) const;
   Result<OutputPlace> find_output(Turn& turn, const Caller& caller, const std::string& id,
                                   const LogQuery& query);
@@ -294,6 +309,7 @@ class Driver final : public Service {
   JobBook book_;
   Orders orders_;
   Metrics metrics_;
+  std::map<std::string, std::string> personal_queues_;  // queue made for a person -> whose
 
   backend::Facts facts_;               // to be taken in the next turn
   std::map<std::string, NodeSpec> waiting_nodes_;  // to become this when they are empty
@@ -305,6 +321,7 @@ class Driver final : public Service {
   Instant reconcile_at_;
   std::string backend_problem_;
   std::string storage_problem_;        // empty: commits work
+  bool storage_damaged_ = false;       // ... and no free space would help
   bool engine_is_durable_ = true;      // false: a failed commit left it ahead of the journal
   Instant storage_retry_at_;
   Instant last_cycle_;

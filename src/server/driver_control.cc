@@ -1,4 +1,4 @@
-// The driver's calls that change jobs, nodes and queues.
+// The driver's calls that change jobs and nodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "server/driver.h"
+#include "server/names.h"
 
 namespace rota::server {
 namespace {
@@ -30,12 +31,6 @@ Result<E> verb_of(const std::string& word) {
   return invalid_request("verb", "'" + word + "' cannot be done; " +
                              (near.empty() ? "one of: " + join(known, ", ")
                                            : "did you mean '" + std::string(near) + "'?"));
-}
-
-Error admins_only(const std::string& what) {
-  return {.code = ErrorCode::kDenied,
-          .message = "only an administrator may " + what +
-                     "; ask whoever runs the daemon, or be listed under 'admins' in rota.yaml"};
 }
 
 /// The engine's rule on changes, with what the daemon itself can change at any time.
@@ -230,11 +225,10 @@ Error Driver::stop_unwritten(Turn& turn, const Caller& caller, const std::string
   if (stopped.empty()) return refused;
   return Error{.code = ErrorCode::kUnavailable,
                .message = fmt::format(
-                   "{} {} told to stop, but this cannot be written down yet: {}; free space in {}. "
-                   "Were the daemon to end before, the job would be begun again",
+                   "{} {} told to stop, but this cannot be written down yet: {}; {}. Were the "
+                   "daemon to end before, the job would be begun again",
                    (stopped.size() == 1 ? "job " : "jobs ") + join(stopped, ", "),
-                   stopped.size() == 1 ? "is" : "are", storage_problem_,
-                   options_.store->directory())};
+                   stopped.size() == 1 ? "is" : "are", storage_problem_, storage_remedy())};
 }
 
 /// Before anything else that is learned now: the ends that follow are those of cancelled jobs.
@@ -266,13 +260,13 @@ Result<api::Job> Driver::do_update(Turn& turn, const Caller& caller, const std::
   if (target->jobs.empty()) {
     return Error{.code = ErrorCode::kConflict, .message = "job " + target->text + " has ended"};
   }
-  const Status feasible = check_update(turn, *target, update);
+  const Status feasible = check_update(turn, caller, *target, update);
   if (!feasible.ok()) return feasible.error();
   Status refused = not_found(target->text);
   JobId changed;
   std::int64_t count = 0;
   for (const JobId job : target->jobs) {
-    const Status status = update_one(turn, job, update);
+    const Status status = update_one(turn, caller, job, update);
     if (!status.ok()) {
       if (!changed.valid()) refused = status;
       continue;
@@ -286,7 +280,8 @@ Result<api::Job> Driver::do_update(Turn& turn, const Caller& caller, const std::
   return view;
 }
 
-Result<JobSpec> Driver::updated_spec(JobId job, const api::UpdateRequest& update) const {
+Result<JobSpec> Driver::updated_spec(const Caller& caller, JobId job,
+                                     const api::UpdateRequest& update) const {
   const Result<JobStatus> status = log_->engine().job(job);
   if (!status.ok()) return status.error();
   if (is_final(status->state)) {
@@ -297,7 +292,7 @@ Result<JobSpec> Driver::updated_spec(JobId job, const api::UpdateRequest& update
   const Status changed = update_spec(update, spec);
   if (!changed.ok()) return changed.error();
   if (update.queue) {
-    const Status queue = check_queue(*update.queue);
+    const Status queue = check_queue(caller, *update.queue);
     if (!queue.ok()) return queue.error();
     spec.queue = *update.queue;
   }
@@ -306,7 +301,7 @@ Result<JobSpec> Driver::updated_spec(JobId job, const api::UpdateRequest& update
 
 /// A size that this cluster can never hold is refused as at submit; members of an array are alike,
 /// so the first that waits stands for all. A job that was to wait all the same may go on to.
-Status Driver::check_update(Turn& turn, const Target& target,
+Status Driver::check_update(Turn& turn, const Caller& caller, const Target& target,
                             const api::UpdateRequest& update) const {
   if ((!update.gpus && !update.tasks) || !discovered_) return {};
   for (const JobId job : target.jobs) {
@@ -317,7 +312,7 @@ Status Driver::check_update(Turn& turn, const Target& target,
         options_.config.policy.infeasible == Infeasible::kHold) {
       return {};
     }
-    Result<JobSpec> spec = updated_spec(job, update);
+    Result<JobSpec> spec = updated_spec(caller, job, update);
     if (!spec.ok()) return {};  // said by the change itself
     spec->hold_infeasible = false;
     spec->group = GroupId();
@@ -329,8 +324,9 @@ Status Driver::check_update(Turn& turn, const Target& target,
   return {};
 }
 
-Status Driver::update_one(Turn& turn, JobId job, const api::UpdateRequest& update) {
-  const Result<JobSpec> spec = updated_spec(job, update);
+Status Driver::update_one(Turn& turn, const Caller& caller, JobId job,
+                          const api::UpdateRequest& update) {
+  const Result<JobSpec> spec = updated_spec(caller, job, update);
   if (!spec.ok()) return spec.error();
   const Result<JobStatus> status = log_->engine().job(job);
   const bool new_limit = spec->time_limit != status->spec->time_limit;
@@ -391,7 +387,7 @@ Result<api::Job> Driver::do_signal(Turn& turn, const Caller& caller, const std::
   return views().job(signalled, turn.now, engine::Engine::Detail::kHistory);
 }
 
-// ---- nodes and queues ----
+// ---- nodes ----
 
 void Driver::node_command(const Caller& caller, std::string node, std::string verb,
                           std::string reason, Reply<api::Node> done) {
@@ -406,6 +402,9 @@ Result<api::Node> Driver::do_node_command(Turn& turn, const Caller& caller,
   if (!caller.admin) return admins_only(verb_name + " a node");
   const Status writable = can_write();
   if (!writable.ok()) return writable.error();
+  if (!is_plain_text(reason)) {
+    return invalid_request("reason", "a reason is one line without control characters");
+  }
   const Result<NodeVerb> verb = verb_of<NodeVerb>(verb_name);
   if (!verb.ok()) return verb.error();
   if (*verb == NodeVerb::kFail || *verb == NodeVerb::kRemove) {
@@ -434,46 +433,6 @@ Result<api::Node> Driver::do_node_command(Turn& turn, const Caller& caller,
              .message = "node " + node + ": " + verb_name + " by " + caller.user +
                         (reason.empty() ? "" : " (" + reason + ")")});
   return views().node(node, options_.devices_simulated);
-}
-
-void Driver::queue_set(const Caller& caller, api::QueueRequest request,
-                       Reply<api::Queue> done) {
-  call<api::Queue>(std::move(done),
-                   [this, caller = ranked(caller), request = std::move(request)](Turn& turn) {
-                     return do_queue_set(turn, caller, request);
-                   });
-}
-
-Result<api::Queue> Driver::do_queue_set(Turn& turn, const Caller& caller,
-                                        const api::QueueRequest& request) {
-  if (!caller.admin) return admins_only("change queues");
-  const Status writable = can_write();
-  if (!writable.ok()) return writable.error();
-  if (request.name.empty()) return invalid_request("name", "a queue needs a name");
-  QueueSpec spec{.name = request.name};
-  const Result<QueueStatus> known = log_->engine().queue(request.name);
-  if (known.ok()) spec = known->spec;
-  if (request.parent) spec.parent = *request.parent;
-  if (request.weight) spec.weight = *request.weight;
-  if (request.no_quota) spec.quota.reset();
-  if (request.no_limit) spec.limit.reset();
-  for (const auto& [from, to, field] :
-       {std::tuple(&request.quota, &spec.quota, "quota"),
-        std::tuple(&request.limit, &spec.limit, "limit")}) {
-    if (!*from) continue;
-    const Result<MilliGpu> gpus = milli_gpus_of(**from, field);
-    if (!gpus.ok()) return gpus.error();
-    *to = *gpus;
-  }
-  const Status status = apply(turn, QueueSet{spec});
-  if (!status.ok()) return status.error();
-  api::Event event{.time = iso_time(turn.now), .kind = "queue_set", .queue = spec.name};
-  event.by = caller.user;
-  event.message = "queue " + spec.name + (known.ok() ? " is changed by " : " is made by ") +
-                  caller.user;
-  options_.store->add_event(turn.now, event);
-  turn.events.push_back(std::move(event));
-  return views().queue(spec.name);
 }
 
 }  // namespace rota::server

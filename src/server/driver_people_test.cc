@@ -208,6 +208,33 @@ TEST(People, ASecondDrainKeepsTheReason) {
   EXPECT_EQ(drain("new disk")->reason, "new disk");
 }
 
+TEST(People, AQuarantineNamesTheJobsThatFailed) {
+  RigOptions options;
+  options.config.policy.quarantine_after = 3;
+  Rig rig(std::move(options));
+  rig.settle();
+  const auto node = [&](const std::string& verb, const std::string& reason = {}) {
+    return rig.ask<api::Node>([&](Reply<api::Node> done) {
+      rig.driver().node_command(admin(), "n1", verb, reason, std::move(done));
+    });
+  };
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    rig.backend().script(JobId(id), {{.runtime = Duration::seconds(1), .exit_code = 1}});
+  }
+  ASSERT_TRUE(rig.submit(person("ana"), command("a")).ok());
+  api::SubmitRequest array = command("b");
+  array.array = {7, 8};
+  ASSERT_TRUE(rig.submit(person("ana"), array).ok());
+  rig.run_for(Duration::seconds(5));
+  const std::string reason = "3 failures in a row: jobs 1, 2.7, 2.8";
+  EXPECT_EQ(node("undrain")->reason, reason);
+  EXPECT_EQ(node("undrain")->state, "quarantined");
+  EXPECT_EQ(node("drain")->reason, reason);
+  EXPECT_EQ(node("undrain")->reason, reason);
+  EXPECT_EQ(node("recover")->reason, "");
+  EXPECT_EQ(node("drain", "a\x1b[2J").error().where, "reason");
+}
+
 TEST(People, TimesOfARequeuedJobFitTogether) {
   Rig rig;
   rig.settle();
@@ -284,6 +311,109 @@ TEST(People, AScriptKeepsItsNameAndTheShellsBraces) {
   EXPECT_EQ(rig.job("1")->command, "train.sh 'two words'");
   EXPECT_EQ(rig.job("1")->name, "train.sh");
   EXPECT_EQ(fill_template("{lr} ${lr} $lr", {{"lr", "0.1"}}, 1), "0.1 ${lr} $lr");
+}
+
+TEST(People, AListOfAnArrayHasMembersThatEndInItsTurn) {
+  Rig rig({.nodes = nodes(1, 8)});
+  rig.settle();
+  for (std::uint64_t id = 2; id <= 9; ++id) {
+    rig.backend().script(JobId(id), {{.runtime = Duration::seconds(static_cast<int>(id))}});
+  }
+  api::SubmitRequest array = command("a");
+  for (int i = 1; i <= 9; ++i) array.array.push_back(i);  // the last one waits
+  ASSERT_TRUE(rig.submit(person("ana"), array).ok());
+  rig.run_for(Duration::seconds(1));
+  // The ends are known and the list is asked for before the next turn, which learns both.
+  std::vector<std::size_t> sizes;
+  for (int second = 0; second < 12; ++second) {
+    rig.advance_quietly(Duration::seconds(1));
+    const auto page = list(rig, {.array = "1", .all = true, .limit = 5000});
+    ASSERT_TRUE(page.ok());
+    sizes.push_back(page->jobs.size());
+  }
+  EXPECT_EQ(sizes, std::vector<std::size_t>(12, 9));
+  ASSERT_TRUE(rig.submit(person("ana"), command("holder", 8)).ok());
+  ASSERT_TRUE(rig.submit(person("ana"), command("waits", 8)).ok());
+  // A cancelled one that waits ends at once; the list comes in the same turn.
+  std::optional<std::size_t> cancelled;
+  rig.driver().command(admin(), "12", "cancel", [](const Result<api::JobPage>& done) {
+    EXPECT_TRUE(done.ok());
+  });
+  JobQuery query{.states = {"cancelled"}, .newest_first = true};
+  rig.driver().jobs(admin(), query, [&](const Result<api::JobPage>& page) {
+    cancelled = page.ok() ? page->jobs.size() : 0;
+  });
+  rig.step();
+  EXPECT_EQ(cancelled, 1U);
+}
+
+TEST(People, AnExitCodeIsOfProcessesThatExited) {
+  Rig rig;
+  rig.settle();
+  rig.backend().script(JobId(1), {{.runtime = Duration::seconds(1), .signal = 9}});
+  ASSERT_TRUE(rig.submit(person("ana"), command("killed")).ok());
+  ASSERT_TRUE(rig.submit(person("ana"), command("stopped")).ok());
+  rig.run_for(Duration::seconds(2));
+  const auto killed = rig.job("1");
+  EXPECT_EQ(killed->state, "failed");
+  EXPECT_EQ(killed->signal, 9);
+  EXPECT_FALSE(killed->exit_code);
+  EXPECT_EQ(why(rig, "1")->summary, "It failed: signal 9.");
+  EXPECT_FALSE(rig.job("2")->exit_code);
+}
+
+TEST(People, AVanishedJobSaysWhenItIsTriedAgain) {
+  Rig rig;
+  rig.settle();
+  ASSERT_TRUE(rig.submit(person("ana"), command("a")).ok());
+  rig.run_for(Duration::seconds(10));
+  ASSERT_EQ(rig.state("1"), "running");
+  rig.backend().report(AttemptEnded{.job = JobId(1), .attempt = 1, .kind = EndKind::kLost});
+  rig.step();
+  const auto verdict = why(rig, "1");
+  ASSERT_EQ(verdict->state, "pending");
+  EXPECT_EQ(verdict->summary,
+            "Its processes vanished; tried again at 2026-01-01T00:00:11.000Z.");
+  EXPECT_EQ(verdict->estimate, "2026-01-01T00:00:11.000Z");
+}
+
+TEST(People, ABeginTimeIsTheExpectedStartWhereNothingElseBinds) {
+  Rig rig;
+  rig.settle();
+  api::SubmitRequest later = command("a", 4);
+  later.begin = "2026-01-01T01:00:00Z";
+  ASSERT_TRUE(rig.submit(person("ana"), later).ok());
+  rig.run_for(Duration::seconds(1));
+  EXPECT_EQ(why(rig, "1")->estimate, "2026-01-01T01:00:00.000Z");
+  EXPECT_EQ(rig.job("1")->estimate, "2026-01-01T01:00:00.000Z");
+  api::SubmitRequest endless = command("holder", 1);
+  endless.time_limit_seconds.reset();
+  ASSERT_TRUE(rig.submit(person("ana"), endless).ok());
+  rig.run_for(Duration::seconds(1));
+  EXPECT_EQ(why(rig, "1")->estimate, "");
+}
+
+TEST(People, AMembersOwnNumberIsThatMember) {
+  Rig rig;
+  rig.settle();
+  api::SubmitRequest array = command("a");
+  array.array = {1, 2};
+  ASSERT_TRUE(rig.submit(person("ana"), array).ok());
+  EXPECT_EQ(rig.job("3")->id, "1.2");
+  EXPECT_EQ(rig.job("3")->array_index, 2);
+  EXPECT_EQ(why(rig, "3")->id, "1.2");
+}
+
+TEST(People, NamesThatChangeTheLineAroundThemAreRefused) {
+  Rig rig;
+  rig.settle();
+  EXPECT_EQ(submit_error(rig, [](auto& r) { r.name = "a\xE2\x80\xAE"; }).where, "name");
+  EXPECT_EQ(submit_error(rig, [](auto& r) { r.name = "  "; }).where, "name");
+  EXPECT_EQ(submit_error(rig, [](auto& r) { r.comment = "\xC2\x9B"; }).where, "comment");
+  ASSERT_TRUE(rig.submit(person("ana"), command("a")).ok());
+  EXPECT_EQ(update(rig, "1", {.name = "\xC2\x85"}).error().where, "name");
+  EXPECT_EQ(update(rig, "1", {.comment = "\x1b[2J"}).error().where, "comment");
+  EXPECT_EQ(rig.job("1")->name, "a");
 }
 
 }  // namespace

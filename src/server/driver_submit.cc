@@ -12,12 +12,6 @@
 namespace rota::server {
 namespace {
 
-Error invalid_submit(std::string field, std::string message) {
-  return {.code = ErrorCode::kInvalidArgument,
-          .message = std::move(message),
-          .where = std::move(field)};
-}
-
 std::string amount_text(const JobSpec& spec) {
   const TaskShape& task = spec.shape.task;
   std::string words = !task.mig.empty()   ? "MIG " + task.mig
@@ -116,47 +110,6 @@ void Driver::preview(const Caller& caller, api::SubmitRequest request,
                      });
 }
 
-Result<std::string> Driver::pick_queue(const Caller& caller,
-                                       const api::SubmitRequest& request) const {
-  const engine::Engine& engine = log_->engine();
-  const Config& config = options_.config;
-  if (!request.queue.empty()) {
-    const Status known = check_queue(request.queue);
-    if (!known.ok()) return known.error();
-    return request.queue;
-  }
-  const UserConfig* user = config.find_user(caller.user);
-  if (user != nullptr && !user->queue.empty()) return user->queue;
-  const bool own = config.user_queues == UserQueues::kOn ||
-                   (config.user_queues == UserQueues::kAuto && config.queues.empty());
-  if (engine.queue(caller.user).ok() || (own && !caller.user.empty())) return caller.user;
-  return std::string("default");
-}
-
-Error Driver::no_such_queue(const std::string& name) const {
-  const std::vector<std::string> known = log_->engine().queue_names();
-  const std::string_view near = nearest_word(name, known);
-  return {.code = ErrorCode::kNotFound,
-          .message = "there is no queue '" + name + "'; " +
-                     (near.empty() ? "see: rota queue ls"
-                                   : "did you mean '" + std::string(near) + "'?"),
-          .where = "queue"};
-}
-
-/// Jobs belong to queues without children.
-Status Driver::check_queue(const std::string& name) const {
-  const engine::Engine& engine = log_->engine();
-  if (!engine.queue(name).ok()) return no_such_queue(name);
-  std::vector<std::string> children;
-  for (const std::string& each : engine.queue_names()) {
-    const Result<QueueStatus> queue = engine.queue(each);
-    if (queue.ok() && queue->spec.parent == name) children.push_back(each);
-  }
-  if (children.empty()) return {};
-  return invalid_submit("queue", "queue " + name + " has children (" + join(children, ", ") +
-                                     "); jobs belong to one of these");
-}
-
 /// Nodes and pools that a job names must be there, or it could never start.
 Status Driver::check_places(const api::SubmitRequest& request) const {
   if (!discovered_ || request.hold_infeasible) return {};
@@ -196,11 +149,6 @@ Error Driver::refusal(const api::Verdict& verdict, const JobShape& shape) const 
           .where = missing.where};
 }
 
-Status Driver::ensure_queue(Turn& turn, const std::string& queue) {
-  if (log_->engine().queue(queue).ok()) return {};
-  return apply(turn, QueueSet{{.name = queue}});
-}
-
 Result<std::optional<Dependency>> Driver::dependency(const Caller& caller, DependencyKind kind,
                                                      const std::string& id) {
   const Result<Target> found = resolve(caller, id);
@@ -225,6 +173,8 @@ Result<std::optional<Dependency>> Driver::dependency(const Caller& caller, Depen
 
 Result<Translated> Driver::translate_for(Turn& turn, const Caller& caller,
                                          const api::SubmitRequest& request) {
+  const Status account = options_.backend->check_account(caller.user, caller.uid);
+  if (!account.ok()) return account.error();
   const Result<std::string> queue = pick_queue(caller, request);
   if (!queue.ok()) return queue.error();
   Result<Translated> job = translate(
@@ -238,7 +188,7 @@ Result<Translated> Driver::translate_for(Turn& turn, const Caller& caller,
   if (!job.ok()) return job;
   const Status places = check_places(request);
   if (!places.ok()) return places.error();
-  const Status exists = ensure_queue(turn, *queue);
+  const Status exists = ensure_queue(turn, caller, *queue);
   if (!exists.ok()) return exists.error();
   return job;
 }

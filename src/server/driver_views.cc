@@ -116,6 +116,13 @@ Status Driver::check_filters(const JobQuery& query) {
                .where = "array"};
 }
 
+/// A job that has ended earlier in this very turn is live no more, and its end is written down when
+/// the turn decides: a list between the two would lack it.
+void Driver::write_just_ended(Turn& turn) {
+  if (!storage_problem_.empty() || !reconciled_) return;
+  for (const JobId job : log_->engine().just_ended()) (void)put_history(turn, job);
+}
+
 /// Live jobs; one more than the page holds, to tell whether there is a next one. Ended ones are in
 /// the history from the turn of their end on; before the back-end was asked no cycle has put them
 /// there yet.
@@ -187,6 +194,7 @@ Result<api::JobPage> Driver::do_jobs(Turn& turn, const Caller& caller, JobQuery 
   if (!search.ok()) return search.error();
   const Status filters = check_filters(query);
   if (!filters.ok()) return filters.error();
+  write_just_ended(turn);
   if (query.newest_first) return newest_page(caller, *search);
   std::map<JobId, api::Job> found;
   search_engine(turn.now, *search, found);

@@ -274,6 +274,14 @@ void Driver::take_decision(Turn& turn, const Decision& decision) {
       decision);
 }
 
+Result<api::Job> Driver::put_history(Turn& turn, JobId job) {
+  Result<api::Job> record = views().job(job, turn.now, engine::Engine::Detail::kHistory);
+  if (!record.ok() || book_.find(job) == nullptr) return record;
+  set_true_submit(*record);
+  options_.store->put_history(job, turn.now, *record);
+  return record;
+}
+
 void Driver::job_changed(Turn& turn, const JobChanged& change) {
   if (book_.find(change.job) == nullptr) return;  // refused at submit: nobody has its number
   const std::string state(name_of(change.state));
@@ -286,13 +294,9 @@ void Driver::job_changed(Turn& turn, const JobChanged& change) {
               .message = called(change.job) + " waits again (" + change.cause + ")"});
     return;
   }
-  Result<api::Job> record = views().job(change.job, turn.now, engine::Engine::Detail::kHistory);
+  const Result<api::Job> record = put_history(turn, change.job);
   std::string words = called(change.job) + " " + state_words(change.state);
-  if (record.ok()) {
-    set_true_submit(*record);
-    options_.store->put_history(change.job, turn.now, *record);
-    words += end_words(change, *record);
-  }
+  if (record.ok()) words += end_words(change, *record);
   note_job(turn, change.job,
            {.kind = "job_finished", .state = state, .cause = change.cause, .message = words});
 }

@@ -95,6 +95,11 @@ class FaultyBackend final : public backend::ExecutionBackend {
   Status set_time_limit(JobId job, std::int64_t attempt, std::optional<Duration> limit) override {
     return inner_.set_time_limit(job, attempt, limit);
   }
+  [[nodiscard]] Status check_account(const std::string& user, std::int64_t uid) const override {
+    return refuse_account && refuse_account(user, uid)
+               ? Status(Error{.code = ErrorCode::kDenied, .message = "no jobs of " + user})
+               : inner_.check_account(user, uid);
+  }
   Result<std::vector<backend::KnownAttempt>> list() override {
     point_("before list");
     auto result = inner_.list();
@@ -111,6 +116,8 @@ class FaultyBackend final : public backend::ExecutionBackend {
     return facts;
   }
   void on_facts(std::function<void()> wake) override { inner_.on_facts(std::move(wake)); }
+
+  std::function<bool(const std::string&, std::int64_t)> refuse_account;
 
  private:
   backend::ExecutionBackend& inner_;
@@ -228,6 +235,11 @@ class Rig {
       crash();
     }
   }
+  /// Time passes without a turn.
+  void advance_quietly(Duration span) {
+    clock_->set(now() + span);
+    backend_.advance_to(now());
+  }
   void run_for(Duration span) { run_until(now() + span); }
   void run_until(Instant end) {
     int turns_at_once = 0;
@@ -294,6 +306,7 @@ class Rig {
   [[nodiscard]] Instant now() const { return clock_->now(); }
   Driver& driver() { return *driver_; }
   backend::SimulatedBackend& backend() { return backend_; }
+  FaultyBackend& doors() { return doors_; }
   FaultyStore& store() { return *store_; }
   const std::string& folder() const { return folder_; }
   Config& config() { return options_.config; }

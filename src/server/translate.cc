@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "server/names.h"
 #include "server/wire.h"
 
 namespace rota::server {
@@ -15,7 +16,6 @@ namespace {
 constexpr std::int64_t kTasksMax = 100'000;
 constexpr std::int64_t kIndexMax = 10'000'000;
 constexpr std::int64_t kSignalMax = 64;
-constexpr std::size_t kNameBytesMax = 200;
 constexpr Duration kGraceMax = Duration::minutes(10);
 
 Error invalid(std::string field, std::string message) {
@@ -46,19 +46,12 @@ Status check_texts(const api::SubmitRequest& request) {
                             "holds a zero byte");
     }
   }
-  const std::string& name = request.name;
-  const bool odd = std::any_of(name.begin(), name.end(),
-                               [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  if (name.size() > kNameBytesMax || odd) {
-    return invalid("name", fmt::format("a name has at most {} bytes and no control characters",
-                                       kNameBytesMax));
-  }
   for (const std::string* path :
-       {&request.script_name, &request.workdir, &request.stdout_path, &request.stderr_path,
-        &request.comment}) {
-    if (has_nul(*path)) return invalid("workdir", "a path or comment holds a zero byte");
+       {&request.script_name, &request.workdir, &request.stdout_path, &request.stderr_path}) {
+    if (has_nul(*path)) return invalid("workdir", "a path holds a zero byte");
   }
-  return {};
+  const Status name = check_job_name(request.name);
+  return name.ok() ? check_comment(request.comment) : name;
 }
 
 Result<TopologyLevel> level_of(const std::string& word, const std::string& field) {
@@ -277,7 +270,7 @@ std::string default_name(const api::SubmitRequest& request) {
   if (request.argv.empty() && request.script_name.empty()) return "script";
   const std::string& command =
       request.argv.empty() ? request.script_name : request.argv.front();
-  return command.substr(command.rfind('/') + 1).substr(0, kNameBytesMax);
+  return plain_job_name(command.substr(command.rfind('/') + 1));
 }
 
 Result<LaunchSpec> launch_from(const api::SubmitRequest& request,
@@ -344,7 +337,7 @@ void add_members(const api::SubmitRequest& request, const JobSpec& spec, Transla
     Member member{.spec = spec, .name = base, .params = params};
     member.spec.group_index = ++number;
     if (!request.name_template.empty()) {
-      member.name = fill_template(request.name_template, params, number).substr(0, kNameBytesMax);
+      member.name = plain_job_name(fill_template(request.name_template, params, number));
     }
     out.members.push_back(std::move(member));
   }
@@ -392,6 +385,14 @@ Result<Translated> translate(const api::SubmitRequest& request, const TranslateC
 }
 
 Status update_spec(const api::UpdateRequest& update, JobSpec& spec) {
+  if (update.name) {
+    const Status name = check_job_name(*update.name);
+    if (!name.ok()) return name;
+  }
+  if (update.comment) {
+    const Status comment = check_comment(*update.comment);
+    if (!comment.ok()) return comment;
+  }
   if (update.priority) spec.priority = *update.priority;
   if (update.time_limit_seconds) {
     const Result<Duration> limit = duration_of(*update.time_limit_seconds, "time_limit_seconds");

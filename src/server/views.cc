@@ -88,6 +88,16 @@ void add_reading(const telemetry::DeviceReading& reading, api::Device& out) {
   if (out.detail.empty()) out.detail = reading.detail;
 }
 
+/// What is known of how the processes of an ended attempt exited. One that was killed has no exit
+/// code, and one that never ran or vanished has neither.
+Exit exit_of(const AttemptStatus& attempt, std::int64_t exit_code) {
+  if (attempt.signal != 0) return {.signal = attempt.signal};
+  if (exit_code != 0) return {.code = exit_code, .signal = 0};
+  const bool ran = attempt.cause == "exited" ||
+                   (attempt.started && attempt.cause != "lost" && attempt.cause != "launch_failed");
+  return ran ? Exit{.code = 0, .signal = 0} : Exit();
+}
+
 std::string device_state(const NodeStatus& node, const DeviceStatus& status) {
   if (!status.healthy) return "unhealthy";
   if (status.foreign) return "foreign";
@@ -221,8 +231,9 @@ api::Attempt Views::attempt(const AttemptStatus& attempt, Instant now) const {
     out.run_seconds = seconds_of(std::max(end, *attempt.started) - *attempt.started);
   }
   if (attempt.ended) {
-    out.exit_code = attempt.exit_code;
-    out.signal = attempt.signal;
+    const Exit exit = exit_of(attempt, attempt.exit_code);
+    out.exit_code = exit.code;
+    out.signal = exit.signal;
   }
   return out;
 }
@@ -282,6 +293,15 @@ Instant Views::waiting_since(const JobStatus& status) const {
   return std::max(full->history.back().ended.value_or(status.submitted), status.submitted);
 }
 
+/// Of the last attempt of a job that is over.
+Exit Views::end_exit(const JobStatus& status) const {
+  if (!is_final(status.state) || status.attempts == 0) return {};
+  if (!status.history.empty()) return exit_of(status.history.back(), status.exit_code);
+  const Result<JobStatus> full = engine_.job(status.id, engine::Engine::Detail::kHistory);
+  if (!full.ok() || full->history.empty()) return {};
+  return exit_of(full->history.back(), status.exit_code);
+}
+
 /// More on how the latest attempt ended, where the job ended with it.
 std::string Views::end_detail(const JobStatus& status) const {
   if (!is_final(status.state) || status.state == JobState::kDone || status.attempts == 0) return {};
@@ -328,10 +348,9 @@ Result<api::Job> Views::job(JobId job, Instant now, engine::Engine::Detail detai
   out.lost_seconds = seconds_of(status.lost);
   out.gpu_hours = gpu_hours_of(status.gpu_time);
   out.gpu_hours_lost = gpu_hours_of(status.gpu_time_lost);
-  if (is_final(status.state) && status.attempts > 0) {
-    out.exit_code = status.exit_code;
-    out.signal = status.signal;
-  }
+  const Exit exit = end_exit(status);
+  out.exit_code = exit.code;
+  out.signal = exit.signal;
   out.end_cause = status.end_cause;
   out.detail = end_detail(status);
   out.places = places(status.allocation);
@@ -414,10 +433,9 @@ Result<api::Verdict> Views::verdict(JobId job) const {
     facts.contract_ends = status.contract_ends;
     facts.limit_ends = status.limit_ends;
   }
-  if (is_over && status.attempts > 0) {
-    facts.exit_code = status.exit_code;
-    facts.signal = status.signal;
-  }
+  const Exit exit = end_exit(status);
+  facts.exit_code = exit.code;
+  facts.signal = exit.signal;
   api::Verdict out = verdict_of(*found, facts);
   if (!waits && !is_over) out.places = places(status.allocation);
   return out;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@
 namespace rota::server {
 
 using Readings = std::map<std::string, std::vector<telemetry::DeviceReading>>;
+
+/// How the processes of an attempt exited, as far as that is known.
+struct Exit {
+  std::optional<std::int64_t> code = {};
+  std::optional<std::int64_t> signal = {};  // 0: none
+};
 
 class Views {
  public:
@@ -40,6 +47,7 @@ class Views {
   void add_times(const JobStatus& status, Instant now, api::Job& out) const;
   void add_waiting(const JobStatus& status, api::Job& out) const;
   [[nodiscard]] Instant waiting_since(const JobStatus& status) const;
+  [[nodiscard]] Exit end_exit(const JobStatus& status) const;
   [[nodiscard]] std::string end_detail(const JobStatus& status) const;
   [[nodiscard]] api::Attempt attempt(const AttemptStatus& attempt, Instant now) const;
   [[nodiscard]] api::Reason reason(const Reason& reason) const;

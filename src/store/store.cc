@@ -1,8 +1,10 @@
 #include "store/store.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -17,6 +19,7 @@ namespace rota::store {
 namespace {
 
 constexpr const char* kFile = "/rota.db";
+constexpr std::chrono::seconds kPlacesPeriod{1};
 
 std::int64_t digest_of(std::int64_t seq, Instant time, std::string_view kind,
                        std::string_view payload) {
@@ -37,6 +40,13 @@ Error damaged(const std::string& what, const std::string& why) {
 std::int64_t number_of(JobId id) { return static_cast<std::int64_t>(id.value()); }
 JobId job_of(std::int64_t number) { return JobId(static_cast<std::uint64_t>(number)); }
 
+/// Device and inode.
+std::optional<std::pair<dev_t, ino_t>> file_id(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return std::pair(info.st_dev, info.st_ino);
+}
+
 }  // namespace
 
 struct Store::Impl {
@@ -48,6 +58,8 @@ struct Store::Impl {
   Counters counters;
   Counters durable;
   Status failure;  // the first error of the running transaction
+  std::map<std::string, std::pair<dev_t, ino_t>> files;  // those that are open, by path
+  std::chrono::steady_clock::time_point files_checked;
 
   /// The prepared statement of this text, made on first use.
   Result<Statement*> statement(std::string_view sql) {
@@ -104,6 +116,7 @@ struct Store::Impl {
   }
 
   Status load_counters();
+  Status check_places();
   Status check_file();
   Status check_end(Loss loss);
 };
@@ -120,6 +133,25 @@ Status Store::Impl::load_counters() {
     if (!status.ok()) return status;
   }
   durable = counters;
+  return {};
+}
+
+/// Whether the files that are written to are still those that the next start will find. The system
+/// is asked once a second at most.
+Status Store::Impl::check_places() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!files.empty() && now - files_checked < kPlacesPeriod) return {};
+  for (const char* beside : {"", "-wal"}) {
+    const std::string path = directory + kFile + beside;
+    const std::optional<std::pair<dev_t, ino_t>> there = file_id(path);
+    const auto open = files.find(path);
+    if (open == files.end() && there) files[path] = *there;
+    if (open == files.end() || (there && *there == open->second)) continue;
+    return Error{.code = ErrorCode::kCorruption,
+                 .message = "the journal's file " + path +
+                            (there ? " was replaced" : " was deleted") + " while the daemon ran"};
+  }
+  files_checked = now;
   return {};
 }
 
@@ -220,6 +252,7 @@ void Store::begin() {
 Status Store::commit() {
   Impl& impl = *impl_;
   if (!(impl.counters == impl.durable)) set_meta("counters", api::to_text(impl.counters));
+  if (impl.failure.ok()) impl.failure = impl.check_places();
   if (impl.failure.ok()) impl.failure = impl.database->execute("COMMIT");
   const Status result = impl.failure;
   if (!result.ok()) {

@@ -109,7 +109,8 @@ class Store {
 
   // ---- transactions ----
   void begin();
-  /// Error: nothing was done; the transaction is over either way.
+  /// Error: nothing was done; the transaction is over either way. kCorruption also when the file
+  /// or its -wal was deleted or replaced, found within a second or so.
   virtual Status commit();
   void rollback();
   /// A tiny durable write: tells whether the disk works again.

@@ -526,5 +526,29 @@ TEST_F(StoreTest, NumbersThatWereSeenElsewhereAreNotGiven) {
   store->rollback();
 }
 
+TEST_F(StoreTest, AFileThatIsDeletedOrReplacedIsNoticed) {
+  auto store = open();
+  const auto write = [&] {
+    store->begin();
+    store->append(Instant(1), "note", "{}");
+    return store->commit();
+  };
+  ASSERT_TRUE(write().ok());
+  for (const char* beside : {"", "-wal"}) {
+    const std::string path = file() + beside;
+    std::filesystem::rename(path, path + ".away");
+    ::usleep(1'100'000);
+    const Status gone = write();
+    ASSERT_FALSE(gone.ok()) << path;
+    EXPECT_EQ(gone.error().code, ErrorCode::kCorruption);
+    EXPECT_EQ(gone.error().message,
+              "the journal's file " + path + " was deleted while the daemon ran");
+    std::ofstream(path) << "";
+    EXPECT_TRUE(has(store->probe().error().message, "was replaced"));
+    std::filesystem::rename(path + ".away", path);
+    EXPECT_TRUE(write().ok()) << "it is back";
+  }
+}
+
 }  // namespace
 }  // namespace rota::store

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/utf8.h"
 
@@ -80,7 +81,13 @@ Result<YAML::Node> load_yaml(const std::string& text, const std::string& file) {
                  place_of_byte(file, text, good)};
   }
   try {
-    YAML::Node root = YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.empty()) return YAML::Node(YAML::NodeType::Undefined);
+    const YAML::Node& root = documents.front();
+    if (documents.size() > 1) {
+      return wrong(file, documents[1].Mark(), "a second document begins here (after a line '---'), "
+                                              "and the file may hold one only; join them");
+    }
     if (!root.IsDefined()) return root;
     const Status sound = Walk(file).check(root, 0);
     if (!sound.ok()) return sound.error();

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -175,7 +176,12 @@ void LocalBackend::Impl::adopt_task(Attempt& attempt, AttemptTask& task) {
     }
   }
   refresh(attempt, task);
-  if (task.gone || task.pidfd >= 0) return;
+  if (task.gone) return;
+  if (task.pidfd >= 0 || adopt_without_lock(attempt, task)) {
+    const auto pid = static_cast<pid_t>(task.shim_pid);
+    if (!is_shim_of(pid, attempt.dir, task.rank)) end_unreachable(attempt, task);
+    return;
+  }
   if (!task.has_status) {
     spawn(attempt, task);  // the daemon died before it did
     return;
@@ -186,11 +192,40 @@ void LocalBackend::Impl::adopt_task(Attempt& attempt, AttemptTask& task) {
                         : "its parent process rota-shim was killed");
 }
 
+/// Files that were replaced, as by a copy of the state folder put in its place, are not those that
+/// the shim has locked; it works on by their names.
+bool LocalBackend::Impl::adopt_without_lock(Attempt& attempt, AttemptTask& task) {
+  if (!task.has_status || task.status.boot != boot || !is_alive(task.status.shim)) return false;
+  const auto pid = static_cast<pid_t>(task.status.shim.pid);
+  const int pidfd = open_pidfd(pid);
+  if (pidfd < 0) return false;
+  if (!is_alive(task.status.shim)) {
+    ::close(pidfd);
+    return false;
+  }
+  task.shim_pid = pid;
+  watch(attempt, task, pidfd);
+  return true;
+}
+
+/// A shim that knows its folder by a name that leads elsewhere now would be told nothing and could
+/// tell nothing. It ends its task with the grace of the order.
+void LocalBackend::Impl::end_unreachable(Attempt& attempt, AttemptTask& task) {
+  task.lost_detail = "its files were moved or replaced while it ran, so it was ended";
+  task.stop_sent = true;
+  check_later(attempt, task, attempt.order.grace_ns);
+  signal_pidfd(task.pidfd, SIGCONT);
+  signal_pidfd(task.pidfd, SIGTERM);
+}
+
 void LocalBackend::Impl::declare_lost(Attempt& attempt, AttemptTask& task,
                                       const std::string& why) {
   task.gone = true;
   task.lost = true;
-  task.lost_detail = why;
+  if (task.lost_detail.empty()) task.lost_detail = why;
+  // Nobody saw an exit code: whatever was left of it has been killed, or is now.
+  task.status.exit_code = 0;
+  task.status.signal = SIGKILL;
   if (task.has_status && task.status.boot != boot) task.lost_ns = shim::booted_ns();
   if (task.status.boot != boot && task.has_status) return;  // nothing of it can be left
   for (const shim::TaskOrder& order : attempt.order.tasks) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <system_error>
@@ -17,6 +19,7 @@
 
 #include "backend/local/cgroups.h"
 #include "backend/local/local_impl.h"
+#include "backend/local/script_folders.h"
 #include "backend/local/shim/system.h"
 #include "backend/local/shim_process.h"
 #include "base/digest.h"
@@ -59,6 +62,15 @@ fs::path default_shim() {
   const fs::path beside = self.parent_path() / "rota-shim";
   if (fs::exists(beside, fault)) return beside;
   return self.parent_path().parent_path() / "libexec" / "rota-shim";
+}
+
+std::string account_name(uid_t uid) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 16384> buffer{};
+  const bool known = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
+                     found != nullptr;
+  return known ? found->pw_name : "uid " + std::to_string(uid);
 }
 
 std::string key_of(const std::string& state_dir) {
@@ -112,7 +124,7 @@ LocalBackend::Impl::~Impl() {
   }
   device_watch.reset();
   for (const auto& [id, watch] : watches) ::close(watch.pidfd);
-  for (const int fd : {lock_fd, notify_fd, epoll_fd, stop_fd}) {
+  for (const int fd : {lock_fd, notify_fd, epoll_fd, stop_fd, script_lock_fd}) {
     if (fd >= 0) ::close(fd);
   }
   if (!script_dir.empty()) ::rmdir(script_dir.c_str());  // stays while there is a script in it
@@ -139,6 +151,8 @@ Status LocalBackend::Impl::prepare() {
   if (Status made = make_folder(checkpoint_root, passage_mode()); !made.ok()) return made;
   if (::geteuid() == 0) {
     if (Status made = make_folder(script_dir, 0711); !made.ok()) return made;
+    script_lock_fd = lock_folder(script_dir);
+    sweep_dead_folders(script_dir);
     for (const std::string& folder : {script_dir, checkpoint_root}) ::chmod(folder.c_str(), 0711);
   }
   lock_fd = ::open((state_dir + "/local.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -538,6 +552,16 @@ Status LocalBackend::set_time_limit(JobId job, std::int64_t attempt,
                                     std::optional<Duration> limit) {
   return impl_->set_time_limit({job, attempt},
                                limit ? std::optional(limit->ns()) : std::nullopt);
+}
+
+Status LocalBackend::check_account(const std::string& user, std::int64_t uid) const {
+  const uid_t own = ::geteuid();
+  if (own == 0 || uid < 0 || static_cast<uid_t>(uid) == own) return {};
+  const std::string name = account_name(own);
+  return Error{ErrorCode::kDenied,
+               "this daemon runs as " + name + " and not as root, so it can start jobs of " + name +
+                   " alone and none of " + user + "; ask " + name +
+                   " to have it run by root, or start your own: rota serve"};
 }
 
 std::uint64_t LocalBackend::highest_job() { return impl_->highest_job(); }

@@ -5,9 +5,10 @@
 // and per task k what has come of it (shim/files.h). A shim holds a lock on byte k of order.json as
 // long as it lives, so a daemon that starts again finds every task: alive, ended with its true exit
 // code, lost, or never begun (then it is begun now). No task is begun twice: a shim that finds the
-// lock held or the task claimed goes away. Where these files are gone while processes of an attempt
-// still run (their environment and cgroup tell), they are killed, and the attempt counts as running
-// until they are gone.
+// lock held or the task claimed goes away. A copy in the files' place is not what the shim has
+// locked; the status then says which process it is. Where these files are gone while processes of
+// an attempt still run (their environment and cgroup tell), they are killed, and the attempt counts
+// as running until they are gone.
 //
 // Output: launch.stdout_path with its patterns (output_paths.h), as the job's user. A first attempt
 // truncates unless launch.append_output; later attempts always append.
@@ -65,6 +66,7 @@ class LocalBackend final : public ExecutionBackend {
   Status stop(const StopOrder& order) override;
   Status signal(JobId job, std::int64_t attempt, int signal_number) override;
   Status set_time_limit(JobId job, std::int64_t attempt, std::optional<Duration> limit) override;
+  [[nodiscard]] Status check_account(const std::string& user, std::int64_t uid) const override;
   std::uint64_t highest_job() override;
   Result<std::vector<KnownAttempt>> list() override;
   void forget(JobId job, std::int64_t attempt) override;

@@ -19,6 +19,8 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kIfStopped{3};
 constexpr std::chrono::seconds kInAnyCase{15};
 constexpr std::chrono::seconds kOrphanPeriod{1};
+// A shim gives its child a minute to begin the command.
+constexpr std::chrono::seconds kLaunchPatience{90};
 constexpr int kForcePasses = 3;
 
 /// Under a debugger, or stopped by a signal.
@@ -36,6 +38,14 @@ void LocalBackend::Impl::check_later(const Attempt& attempt, const AttemptTask& 
   const Check check{{attempt.job, attempt.number}, task.rank};
   checks.emplace(Clock::now() + grace + kIfStopped, check);
   // The watcher may sleep for longer than that: it finds out by itself only when it is woken.
+  [[maybe_unused]] const ssize_t woken = ::write(notify_fd, "\n", 1);
+}
+
+void LocalBackend::Impl::check_launch_later(const Attempt& attempt, const AttemptTask& task) {
+  checks.emplace(Clock::now() + kLaunchPatience,
+                 Check{.attempt = {attempt.job, attempt.number},
+                       .rank = task.rank,
+                       .is_launch = true});
   [[maybe_unused]] const ssize_t woken = ::write(notify_fd, "\n", 1);
 }
 
@@ -58,16 +68,24 @@ void LocalBackend::Impl::run_checks() {
     }
     for (AttemptTask& task : found->second.tasks) {
       if (task.rank == check.rank && !task.gone) {
-        check_task(found->second, task, check.is_last, now);
+        check_task(found->second, task, check, now);
         break;
       }
     }
   }
 }
 
-void LocalBackend::Impl::check_task(Attempt& attempt, AttemptTask& task, bool is_last,
+void LocalBackend::Impl::check_task(Attempt& attempt, AttemptTask& task, const Check& check,
                                     Clock::time_point now) {
-  if (is_last || is_stopped(task.shim_pid)) {
+  if (check.is_launch) {
+    const bool begun = task.has_status && (task.status.begun ||
+                                           task.status.phase == shim::Phase::kRunning);
+    if (begun) return;
+    if (task.lost_detail.empty()) task.lost_detail = "its launch hung and was ended";
+    force(attempt, task);
+    return;
+  }
+  if (check.is_last || is_stopped(task.shim_pid)) {
     force(attempt, task);
     return;
   }

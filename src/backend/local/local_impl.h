@@ -35,6 +35,7 @@ struct LocalBackend::Impl {
     AttemptKey attempt;
     std::int64_t rank = 0;
     bool is_last = false;  // then the shim is killed, whatever it does
+    bool is_launch = false;  // it must have begun by now; else the same
   };
 
   Impl(LocalOptions options, std::shared_ptr<telemetry::DeviceDriver> driver);
@@ -61,6 +62,8 @@ struct LocalBackend::Impl {
   // ---- local_adopt.cc ----
   void adopt(const std::string& dir, AttemptKey key);
   void adopt_task(Attempt& attempt, AttemptTask& task);
+  bool adopt_without_lock(Attempt& attempt, AttemptTask& task);
+  void end_unreachable(Attempt& attempt, AttemptTask& task);
   void adopt_orphan(Attempt attempt, const std::string& why);
   void adopt_strays();
   void declare_lost(Attempt& attempt, AttemptTask& task, const std::string& why);
@@ -83,9 +86,10 @@ struct LocalBackend::Impl {
 
   // ---- local_force.cc, with the mutex held ----
   void check_later(const Attempt& attempt, const AttemptTask& task, std::int64_t grace_ns);
+  void check_launch_later(const Attempt& attempt, const AttemptTask& task);
   [[nodiscard]] int wait_milliseconds() const;  // until the next check; -1: none
   void run_checks();
-  void check_task(Attempt& attempt, AttemptTask& task, bool is_last, Clock::time_point now);
+  void check_task(Attempt& attempt, AttemptTask& task, const Check& check, Clock::time_point now);
   void force(Attempt& attempt, AttemptTask& task);
   void check_orphan(Attempt& attempt);
 
@@ -114,6 +118,7 @@ struct LocalBackend::Impl {
   int notify_fd = -1;
   int epoll_fd = -1;
   int stop_fd = -1;
+  int script_lock_fd = -1;  // says that script_dir is in use
   std::string notice_rest;  // of a line that is not complete yet; the watcher's alone
 
   std::mutex mutex;

@@ -1,10 +1,14 @@
 // What goes wrong around a running job: lost files, a daemon that is away, shims that hang.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 
 #include "backend/local/local_fixture.h"
+#include "backend/local/script_folders.h"
 
 namespace rota::backend {
 namespace {
@@ -217,6 +221,140 @@ TEST_F(Trouble, AShimThatIsStoppedAgainAndAgainIsKilledWithItsTree) {
   EXPECT_EQ(facts_of<AttemptEnded>()[0].kind, EndKind::kStopped);
   EXPECT_FALSE(exists(main_));
   EXPECT_FALSE(exists(escapee_));
+}
+
+// ---- outputs that are no files ----
+
+class OddOutput : public Trouble, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(OddOutput, FailsTheJobAtOnce) {
+  open();
+  const fs::path path = root_ / "out" / "odd";
+  if (GetParam() == "a folder") {
+    fs::create_directory(path);
+  } else {
+    const mode_t kind = GetParam() == "a FIFO" ? S_IFIFO : S_IFSOCK;
+    ASSERT_EQ(::mknod(path.c_str(), kind | 0666, 0), 0);
+  }
+  StartOrder job = order(1, "true");
+  job.launch.stdout_path = "odd";
+  start(job);
+  const AttemptEnded end = wait_ended(1);
+  EXPECT_EQ(end.kind, EndKind::kExited);
+  EXPECT_EQ(end.exit_code, 126);
+  EXPECT_EQ(end.detail, "cannot write the output file " + path.string() + ": it is " + GetParam() +
+                            "; name a regular file, or /dev/null");
+  EXPECT_TRUE(facts_of<AttemptStarted>().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, OddOutput, ::testing::Values("a FIFO", "a folder", "a socket"),
+                         [](const auto& info) { return info.param.substr(2); });
+
+TEST_F(Trouble, OutputToADeviceGoesOn) {
+  open();
+  StartOrder job = order(1, "echo x; exit 4");
+  job.launch.stdout_path = "/dev/null";
+  start(job);
+  EXPECT_EQ(wait_ended(1).exit_code, 4);
+}
+
+// Who opens a file under a lease waits until its holder gives it up, as on a file system that does
+// not answer.
+TEST_F(Trouble, AStopEndsALaunchThatHangs) {
+  const fs::path program = root_ / "out" / "program";
+  std::ofstream(program) << "#!/bin/sh\n";
+  fs::permissions(program, fs::perms::owner_all);
+  ::signal(SIGIO, SIG_IGN);
+  const int lease = ::open(program.c_str(), O_RDONLY | O_CLOEXEC);
+  if (::fcntl(lease, F_SETLEASE, F_WRLCK) != 0) {
+    ::close(lease);
+    GTEST_SKIP() << "no leases on this file system";
+  }
+  open();
+  StartOrder job = order(1, "");
+  job.launch.argv = {program.string()};
+  start(job);
+  wait([] { return false; }, milliseconds(500));
+  EXPECT_TRUE(facts_.empty());
+  const std::int64_t before = now_ns();
+  stop(1, Duration::seconds(20));
+  EXPECT_EQ(wait_ended(1).kind, EndKind::kStopped);
+  EXPECT_LT(now_ns() - before, 5'000'000'000);
+  EXPECT_TRUE(facts_of<AttemptStarted>().empty());
+  ::close(lease);
+}
+
+// ---- a copy in the place of the state folder ----
+
+TEST_F(Trouble, ATaskIsKeptThoughItsFilesAreACopy) {
+  open();
+  start(order(1, "while [ ! -e go ]; do sleep 0.01; done; exit 3"));
+  ASSERT_TRUE(wait_started(1));
+  const LocalTask before = task(1);
+  backend_.reset();
+  facts_.clear();
+  ASSERT_EQ(std::system(("cp -a " + (root_ / "state").string() + " " + (root_ / "copy").string() +
+                         " && rm -rf " + (root_ / "state").string() + " && cp -a " +
+                         (root_ / "copy").string() + " " + (root_ / "state").string())
+                            .c_str()),
+            0);
+  open();
+  ASSERT_TRUE(wait_started(1));
+  EXPECT_EQ(task(1).shim_pid, before.shim_pid);
+  std::ofstream(root_ / "out" / "go") << "";
+  const AttemptEnded end = wait_ended(1);
+  EXPECT_EQ(end.kind, EndKind::kExited) << end.detail;
+  EXPECT_EQ(end.exit_code, 3);
+}
+
+TEST_F(Trouble, ATaskThatNobodyCanFollowIsEndedWithItsGrace) {
+  open();
+  StartOrder job = order(1, "trap 'echo saved > saved; exit 0' TERM; "
+                            "echo $$ > main; while :; do sleep 0.05; done");
+  job.launch.grace = Duration::seconds(5);
+  start(job);
+  ASSERT_TRUE(wait_started(1));
+  const std::int64_t main = number_in("main");
+  backend_.reset();
+  facts_.clear();
+  fs::rename(root_ / "state", root_ / "moved");
+  options_.state_dir = root_ / "moved";
+  open();
+  const AttemptEnded end = wait_ended(1);
+  EXPECT_EQ(end.kind, EndKind::kLost);
+  EXPECT_EQ(end.detail, "its files were moved or replaced while it ran, so it was ended");
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_EQ(end.signal, SIGKILL);
+  EXPECT_EQ(output("saved"), "saved\n");
+  EXPECT_FALSE(exists(main));
+}
+
+TEST_F(Trouble, AKilledParentLeavesNoExitCode) {
+  open();
+  start(order(1, "sleep 300"));
+  ASSERT_TRUE(wait_started(1));
+  ::kill(static_cast<pid_t>(task(1).shim_pid), SIGKILL);
+  const AttemptEnded end = wait_ended(1);
+  EXPECT_EQ(end.kind, EndKind::kLost);
+  EXPECT_EQ(end.signal, SIGKILL);
+  EXPECT_EQ(end.detail, "its parent process rota-shim was killed");
+}
+
+// ---- folders of scripts ----
+
+TEST_F(Trouble, FoldersOfDaemonsThatWereKilledAreSwept) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  fs::create_directories(options_.script_dir / "0123abcd");
+  std::ofstream(options_.script_dir / "0123abcd" / "7.1") << "x";
+  fs::create_directories(options_.script_dir / "89abcdef");
+  fs::create_directories(options_.script_dir / "mine");
+  const int used = lock_folder((options_.script_dir / "89abcdef").string());
+  ASSERT_GE(used, 0);
+  open();
+  EXPECT_FALSE(fs::exists(options_.script_dir / "0123abcd"));
+  EXPECT_TRUE(fs::exists(options_.script_dir / "89abcdef")) << "its daemon lives";
+  EXPECT_TRUE(fs::exists(options_.script_dir / "mine")) << "nothing of ours";
+  ::close(used);
 }
 
 }  // namespace

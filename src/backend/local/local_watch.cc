@@ -36,6 +36,7 @@ void LocalBackend::Impl::watch(Attempt& attempt, AttemptTask& task, int pidfd) {
   const std::uint64_t id = kNotifyWatch + ++last_watch;
   watches[id] = {{attempt.job, attempt.number}, task.rank, pidfd};
   add_to_epoll(epoll_fd, pidfd, id);
+  if (!task.status.begun) check_launch_later(attempt, task);
 }
 
 void LocalBackend::Impl::watch_loop() {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <system_error>
 
 #include "backend/local/shim/system.h"
 
@@ -139,6 +140,19 @@ std::vector<shim::Process> kill_strays(const shim::TaskOrder& task,
   std::vector<shim::Process> left;
   for (const std::int64_t pid : strays) left.push_back({pid, shim::process_facts(pid).start});
   return left;
+}
+
+bool is_shim_of(pid_t pid, const std::string& attempt_dir, std::int64_t task) {
+  std::string line;
+  if (!shim::read_file("/proc/" + std::to_string(pid) + "/cmdline", line)) return false;
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < line.size(); at += words.back().size() + 1) {
+    words.push_back(line.substr(at, line.find('\0', at) - at));
+  }
+  std::error_code fault;
+  return words.size() == 3 && words[0].ends_with("rota-shim") &&
+         words[2] == std::to_string(task) &&
+         std::filesystem::equivalent(words[1], attempt_dir, fault);
 }
 
 bool is_alive(const shim::Process& process) {

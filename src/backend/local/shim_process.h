@@ -37,4 +37,7 @@ std::vector<shim::Process> kill_strays(const shim::TaskOrder& task,
 
 bool is_alive(const shim::Process& process);
 
+/// Whether the process was begun as the shim of this task: the folder it was given is this one.
+bool is_shim_of(pid_t pid, const std::string& attempt_dir, std::int64_t task);
+
 }  // namespace rota::backend

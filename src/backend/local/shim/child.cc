@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,7 +33,8 @@ struct ChildFault {
   ChildFault fault;
   fault.exit_code = exit_code;
   fault.node_fault = node_fault;
-  const std::string text = what + ": " + std::strerror(error_number);
+  const std::string text =
+      error_number == 0 ? what : what + ": " + std::strerror(error_number);
   std::strncpy(fault.text, text.c_str(), sizeof fault.text - 1);
   if (::write(pipe_fd, &fault, sizeof fault) < 0) ::_exit(exit_code);
   ::_exit(exit_code);
@@ -86,14 +88,36 @@ void make_parents(const std::string& path) {
   }
 }
 
+/// What output cannot go to; empty: it can. A FIFO would hold its writer until somebody reads.
+std::string unusable_kind(const struct stat& info) {
+  if (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode)) return {};
+  if (S_ISFIFO(info.st_mode)) return "a FIFO";
+  if (S_ISSOCK(info.st_mode)) return "a socket";
+  if (S_ISDIR(info.st_mode)) return "a folder";
+  return "a block device";
+}
+
 int open_output(const Order& order, const std::string& path, int pipe_fd) {
-  const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_APPEND | (order.append ? 0 : O_TRUNC);
+  const std::string failed = "cannot write the output file " + path;
+  const auto refuse = [&](const struct stat& info) {
+    const std::string kind = unusable_kind(info);
+    if (kind.empty()) return;
+    give_up(pipe_fd, kExitNotUsable, 0,
+            failed + ": it is " + kind + "; name a regular file, or /dev/null", 0);
+  };
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) refuse(info);
+  // Not blocking, for it may have become another kind since.
+  const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_APPEND | O_NONBLOCK |
+                    (order.append ? 0 : O_TRUNC);
   int fd = ::open(path.c_str(), flags, 0666);
   if (fd < 0 && errno == ENOENT) {
     make_parents(path);
     fd = ::open(path.c_str(), flags, 0666);
   }
-  if (fd < 0) give_up(pipe_fd, kExitNotUsable, 0, "cannot write the output file " + path, errno);
+  if (fd < 0 || ::fstat(fd, &info) != 0) give_up(pipe_fd, kExitNotUsable, 0, failed, errno);
+  refuse(info);
+  ::fcntl(fd, F_SETFL, O_WRONLY | O_APPEND);
   return fd;
 }
 
@@ -234,7 +258,56 @@ std::string prepare_files(const Order& order) {
               : "cannot write the script " + order.script_path + ": " + std::strerror(errno);
 }
 
-Launch launch_task(const Order& order, const TaskOrder& task, std::int64_t started_ns) {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kLaunchPatience = 60 * kSecond;
+constexpr std::int64_t kKillPatience = 10 * kSecond;
+constexpr int kReapMilliseconds = 20;
+
+enum class Outcome { kAnswered, kStopped, kHung };
+
+/// Until the pipe says what has come of the child, a stop is asked for, or it takes too long.
+Outcome wait_for_child(int pipe_fd, int signals, const std::function<bool()>& stop_wanted) {
+  const std::int64_t end = clock_ns(CLOCK_MONOTONIC) + kLaunchPatience;
+  pollfd waits[] = {{pipe_fd, POLLIN, 0}, {signals, POLLIN, 0}};
+  for (;;) {
+    const std::int64_t left = end - clock_ns(CLOCK_MONOTONIC);
+    if (left <= 0) return Outcome::kHung;
+    ::poll(waits, 2, static_cast<int>(left / 1'000'000) + 1);
+    if (waits[0].revents != 0) return Outcome::kAnswered;
+    if ((waits[1].revents & POLLIN) != 0 && stop_wanted()) return Outcome::kStopped;
+  }
+}
+
+/// False: it cannot be killed.
+bool kill_and_reap(pid_t child) {
+  const std::int64_t end = clock_ns(CLOCK_MONOTONIC) + kKillPatience;
+  while (clock_ns(CLOCK_MONOTONIC) < end) {
+    ::kill(child, SIGKILL);
+    if (::waitpid(child, nullptr, WNOHANG) != 0) return true;
+    ::poll(nullptr, 0, kReapMilliseconds);
+  }
+  return false;
+}
+
+/// The child has not begun the command and is not to do so any more.
+void give_up_child(pid_t child, Outcome outcome, Launch& launch) {
+  const std::int64_t start = process_facts(child).start;
+  if (outcome == Outcome::kHung) {
+    launch.node_fault = true;
+    launch.detail = "its launch hung for a minute, on its folder or its output files, and was "
+                    "ended";
+  }
+  if (kill_and_reap(child)) return;
+  launch.leftovers.push_back({child, start});
+  launch.detail = "process " + std::to_string(child) + " cannot be killed";
+}
+
+}  // namespace
+
+Launch launch_task(const Order& order, const TaskOrder& task, std::int64_t started_ns, int signals,
+                   const std::function<bool()>& stop_wanted) {
   Launch launch;
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC) != 0) {
@@ -252,15 +325,20 @@ Launch launch_task(const Order& order, const TaskOrder& task, std::int64_t start
   ::close(fds[1]);
   ChildFault fault;
   ssize_t n = 0;
+  Outcome outcome = Outcome::kAnswered;
   if (child > 0) {
-    do {
+    outcome = wait_for_child(fds[0], signals, stop_wanted);
+    while (outcome == Outcome::kAnswered) {
       n = ::read(fds[0], &fault, sizeof fault);
-    } while (n < 0 && errno == EINTR);
+      if (n >= 0 || errno != EINTR) break;
+    }
   }
   ::close(fds[0]);
   if (child < 0) {
     launch.node_fault = true;
     launch.detail = std::string("cannot fork: ") + std::strerror(fork_error);
+  } else if (outcome != Outcome::kAnswered) {
+    give_up_child(child, outcome, launch);
   } else if (n == sizeof fault) {
     ::waitpid(child, nullptr, 0);
     launch.exit_code = fault.exit_code;

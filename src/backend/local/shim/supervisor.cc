@@ -85,11 +85,15 @@ class Supervisor {
     }
     if (!task_.cgroup.empty()) make_cgroup();
     status_.started_ns = clock_ns(CLOCK_REALTIME);
-    const Launch launch = launch_task(order_, task_, status_.started_ns);
+    const Launch launch = launch_task(order_, task_, status_.started_ns, signals_, [this] {
+      read_signals();
+      return stopping_;
+    });
     status_.begun = launch.pid != 0;
     status_.exit_code = launch.exit_code;
     status_.node_fault = launch.node_fault;
     status_.detail = launch.detail;
+    status_.leftovers = launch.leftovers;
     if (!status_.begun) return;
     status_.main = {launch.pid, process_facts(launch.pid).start};
     status_.phase = Phase::kRunning;
