@@ -81,7 +81,7 @@ class Writer {
   template <class... Ts>
   void put_object(const std::variant<Ts...>& value) {
     put(value.index());
-    std::visit([this](const auto& v) { put(v); }, value);
+    std::visit([this](const auto& v) { this->put(v); }, value);
   }
   template <HasFields T>
   void put_object(const T& value) { T::fields(value, *this); }

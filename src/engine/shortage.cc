@@ -430,12 +430,12 @@ std::string unmet_rule(const Core& core, const JobRec& job) {
     });
     if (!known) return "no node or pool is called " + name;
   }
-  for (const auto& [key, value] : job.shape.labels) {
-    const bool known = any_node([&](const NodeSpec& spec) {
-      const auto label = spec.labels.find(key);
-      return label != spec.labels.end() && label->second == value;
+  for (const auto& wanted : job.shape.labels) {
+    const bool known = any_node([&wanted](const NodeSpec& spec) {
+      const auto label = spec.labels.find(wanted.first);
+      return label != spec.labels.end() && label->second == wanted.second;
     });
-    if (!known) return "no node has the label " + key + "=" + value;
+    if (!known) return "no node has the label " + wanted.first + "=" + wanted.second;
   }
   const auto& models = core.topology.models();
   const auto known_model = [&](const std::string& model) {
