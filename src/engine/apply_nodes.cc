@@ -37,7 +37,7 @@ Status check_node(const NodeSpec& spec) {
   }
   const bool bad_memory =
       std::any_of(spec.devices.begin(), spec.devices.end(),
-                  [](const DeviceSpec& d) {
+                  [=](const DeviceSpec& d) {
                     return d.memory.value() < 0 || d.memory > kMemoryMax;
                   });
   if (bad_memory) return invalid("the memory of a device is out of range");

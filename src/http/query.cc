@@ -30,14 +30,15 @@ Error unknown(const std::string& name, std::span<const Parameter> known) {
 Result<Query> Query::read(std::vector<std::pair<std::string, std::string>> pairs,
                           std::span<const Parameter> known) {
   Query out;
-  for (auto& [name, value] : pairs) {
+  for (auto& pair : pairs) {
+    std::string& name = pair.first;
     const auto match = std::find_if(known.begin(), known.end(),
-                                    [&](const Parameter& p) { return p.name == name; });
+                                    [&name](const Parameter& p) { return p.name == name; });
     if (match == known.end()) return unknown(name, known);
     if (match->type != ParameterType::kTextList && out.has(name)) {
       return bad(name, fmt::format("query parameter '{}' is given twice", name));
     }
-    out.pairs_.emplace_back(std::move(name), std::move(value));
+    out.pairs_.emplace_back(std::move(name), std::move(pair.second));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/overload.h"
 #include "base/text.h"
 #include "engine/engine.h"
 #include "report/sentence.h"
@@ -17,11 +18,6 @@ namespace rota::sim {
 namespace {
 
 constexpr int kCyclesMaxPerInstant = 10'000;
-
-template <class... Visitors>
-struct OnDecision : Visitors... {
-  using Visitors::operator()...;
-};
 
 struct LaterSubmit {
   Instant at;
@@ -245,7 +241,7 @@ class Runner {
       add_fields(digest_, decision);
       trace(decision_words(decision, scenario_));
       watcher_.see(now_, decision);
-      std::visit(OnDecision{[&](const StartAttempt& d) {
+      std::visit(Overload{[&](const StartAttempt& d) {
                             world_.start(now_, d.job, d.attempt, d.allocation.tasks);
                             fact(AttemptStarted{d.job, d.attempt});
                           },

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "base/overload.h"
 #include "base/text.h"
 
 namespace rota::sim {
 
 namespace {
-
-template <class... Visitors>
-struct Overload : Visitors... {
-  using Visitors::operator()...;
-};
 
 std::string shape_words(const JobShape& shape) {
   const TaskShape& task = shape.task;

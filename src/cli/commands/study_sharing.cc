@@ -162,9 +162,10 @@ Result<std::vector<history::HistoryJob>> jobs_of(const std::string& file, Settin
            job.runtime <= Duration() || job.gpus == 0;
   });
   if (all->empty()) return usage_error("'" + file + "' holds no job of that time");
-  for (const auto& [team, weight] : setting.weights) {
+  for (const auto& weight : setting.weights) {
+    const std::string& team = weight.first;
     const bool known = std::any_of(all->begin(), all->end(),
-                                   [&](const auto& job) { return job.team == team; });
+                                   [&team](const auto& job) { return job.team == team; });
     if (!known) {
       std::set<std::string> teams;
       for (const auto& job : *all) teams.insert(job.team);
