@@ -28,6 +28,7 @@ constexpr auto names_of(Rule) {
 
 constexpr std::int32_t kUsual = 0;
 constexpr std::int32_t kDebug = 1;
+constexpr Duration kDebugApart = Duration::minutes(5);
 constexpr const char* kTeams = "(teams)";  // above the queues of the teams
 constexpr const char* kDebugQueue = "(debug)";
 
@@ -182,19 +183,32 @@ std::int64_t largest_node(const std::vector<NodeSpec>& nodes) {
   return most;
 }
 
-bool is_debug(const history::HistoryJob& job, const Setting& setting) {
-  return job.gpus == 1 && job.runtime <= setting.debug_under;
+/// Which jobs were short tries somebody waited for: one GPU, short, and no other such job of the
+/// team shortly before, since many at once are a sweep. `jobs` by submit time.
+std::vector<bool> debug_jobs(const std::vector<history::HistoryJob>& jobs,
+                             const Setting& setting) {
+  std::map<std::string, Instant> latest;
+  std::vector<bool> debug(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const history::HistoryJob& job = jobs[i];
+    if (job.gpus != 1 || job.runtime > setting.debug_under) continue;
+    const auto before = latest.find(job.team);
+    debug[i] = before == latest.end() || job.submitted - before->second >= kDebugApart;
+    latest[job.team] = job.submitted;
+  }
+  return debug;
 }
 
 std::string queue_name(const history::HistoryJob& job) {
   return job.team.empty() ? "default" : job.team;
 }
 
-sim::TrialJob trial_job(const history::HistoryJob& past, const Setting& setting, Rule rule) {
+sim::TrialJob trial_job(const history::HistoryJob& past, bool debug, const Setting& setting,
+                        Rule rule) {
   sim::TrialJob job;
   job.submitted = past.submitted;
   job.runtime = past.runtime;
-  job.kind = is_debug(past, setting) ? kDebug : kUsual;
+  job.kind = debug ? kDebug : kUsual;
   JobSpec& spec = job.spec;
   spec.queue = queue_name(past);
   spec.shape.task.gpus = whole_gpus(past.gpus);
@@ -387,11 +401,14 @@ int study_sharing(Context& context, const SharingOptions& options) {
   if (!setting) return report_error(context, setting.error());
   const auto past = jobs_of(options.file, *setting);
   if (!past) return report_error(context, past.error());
+  const std::vector<bool> debug = debug_jobs(*past, *setting);
   std::vector<SharingRun> runs;
   for (const Rule rule : setting->rules) {
     std::vector<sim::TrialJob> jobs;
     jobs.reserve(past->size());
-    for (const history::HistoryJob& job : *past) jobs.push_back(trial_job(job, *setting, rule));
+    for (std::size_t i = 0; i < past->size(); ++i) {
+      jobs.push_back(trial_job((*past)[i], debug[i], *setting, rule));
+    }
     Progress progress(context, std::string(name_of(rule)));
     auto result = sim::run_trial(plan_of(*past, *setting, rule), jobs, [&](double share) {
       progress.show(static_cast<std::int64_t>(share * 1000), 1000);
@@ -407,7 +424,7 @@ int study_sharing(Context& context, const SharingOptions& options) {
     }
     context.out << "DELIVERED: of the GPU time that teams wanted and their weights entitled them "
                    "to.\nDebug jobs: one GPU, at most "
-                << options.debug_under << ". The other waits are of all other jobs that started.\n";
+                << options.debug_under << ", none of the team's in the 5 minutes before. The other waits are of all other jobs that started.\n";
     return kExitOk;
   }
   api::Json document = api::Json::object();
