@@ -86,7 +86,7 @@ std::optional<Cut> cut_by_length(const std::vector<Case>& cases, ClassProposal& 
   return best_cut(by_length, kSidePermille);
 }
 
-/// Whether both sides of a cut among the larger jobs hold enough GPU time to matter.
+/// Whether those above a cut hold enough GPU time to matter.
 template <class IsLarge>
 bool is_worth(std::span<const Case* const> rest, IsLarge is_large) {
   GpuTime all = 0;
@@ -95,8 +95,7 @@ bool is_worth(std::span<const Case* const> rest, IsLarge is_large) {
     all += one->gpu_time;
     if (is_large(*one)) large += one->gpu_time;
   }
-  const GpuTime least = all * kLargeTimePermille;
-  return large * 1000 >= least && (all - large) * 1000 >= least;
+  return large * 1000 >= all * kLargeTimePermille;
 }
 
 void find_large(const std::vector<Case>& cases, ClassProposal& out) {
@@ -180,6 +179,7 @@ ClassProposal propose_classes(const Work& work, const Window& window) {
   ClassProposal out;
   const std::vector<Case> cases = cases_of(work, window);
   out.jobs = std::ssize(cases);
+  if (out.jobs < ClassProposal::kJobsMin) return out;
   if (const auto cut = cut_by_length(cases, out)) {
     out.short_run_max = kRound[cut->after];
     out.short_explained = cut->explained;

@@ -37,6 +37,7 @@ struct ProposedClass {
 };
 
 struct ClassProposal {
+  static constexpr std::int64_t kJobsMin = 20;  // fewer make no class
   std::int64_t jobs = 0;               // with GPUs and a run time: what the rest is about
   bool by_wait = false;                // the short ones found by how waits hurt; else by run time
   std::optional<std::int64_t> short_run_max;   // nanoseconds

@@ -240,7 +240,7 @@ std::string findings_text(const AuditReport& report, const TableStyle& style) {
 std::string classes_of(const AuditReport& report, const TableStyle& style) {
   const audit::ClassProposal& proposal = report.audit.classes;
   if (proposal.classes.size() < 2) {
-    return "\nNo classes are proposed: the jobs do not fall apart into kinds.\n";
+    return "\nNo classes are proposed: too few jobs, or they do not fall apart into kinds.\n";
   }
   Table table({{"PROPOSED CLASS"}, {"RULE", Align::kLeft, true}, {"JOBS", Align::kRight},
                {"GPU-HOURS", Align::kRight}, {"RUN P50", Align::kRight},
@@ -264,7 +264,7 @@ std::string classes_of(const AuditReport& report, const TableStyle& style) {
     how += "Large is cut where GPU time of jobs parts best (explains " +
            audit::permille_text(proposal.large_explained) + "). ";
   }
-  return "\n" + table.text(style) + how + "As a part of rota.yaml:\n\n" +
+  return "\n" + table.text(style) + how + "As a part of rota.yaml (--classes-to FILE):\n\n" +
          classes_yaml(proposal);
 }
 

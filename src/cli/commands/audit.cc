@@ -1,5 +1,8 @@
 // audit: one page on where the GPU time of a history went, and what to do about it.
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <memory>
 
 #include "audit/audit.h"
@@ -24,6 +27,7 @@ struct AuditCommand {
   std::string from;
   std::string until;
   std::string shares;
+  std::string classes_to;
   bool hash = false;
   OutputOptions output;
 };
@@ -149,11 +153,29 @@ Result<AuditReport> report_of(Context& context, const AuditCommand& options) {
   return report;
 }
 
+Status write_classes(const AuditReport& report, const std::string& path) {
+  const std::string yaml = classes_yaml(report.audit.classes);
+  if (yaml.empty()) {
+    return usage_error("--classes-to '" + path + "': no classes are proposed: too few jobs, or "
+                       "they do not fall apart into kinds; leave the option out to see the rest");
+  }
+  std::ofstream output(path, std::ios::binary | std::ios::trunc);
+  if (output) output << yaml;
+  output.close();
+  if (output) return {};
+  return usage_error("--classes-to: cannot write '" + path + "': " + std::strerror(errno));
+}
+
 int audit_files(Context& context, const AuditCommand& options) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
   const auto report = report_of(context, options);
   if (!report) return report_error(context, report.error());
+  if (!options.classes_to.empty()) {
+    if (auto status = write_classes(*report, options.classes_to); !status) {
+      return report_error(context, status.error());
+    }
+  }
   if (*format == Format::kJson) context.out << json_of(audit_json(*report));
   else if (*format == Format::kCsv) context.out << audit_csv(*report);
   else context.out << audit_page(*report, table_style(context, options.output));
@@ -165,11 +187,10 @@ int audit_files(Context& context, const AuditCommand& options) {
 Runner declare_audit(CLI::App& app, Context& context) {
   auto options = std::make_shared<AuditCommand>();
   app.add_option("--on", options->on,
-                 "what there is: flat:512, 64x8 (nodes of 8), or a cluster file; else the most "
-                 "GPUs that were held at once")
+                 "what there is: flat:512, 64x8 or a cluster file; else the most ever held")
       ->type_name("CLUSTER")
       ->group("What");
-  app.add_option("--from", options->from, "leave out what was before: 2026-03-02, 7d ago as 7d")
+  app.add_option("--from", options->from, "leave out what was before: 2026-03-02, or 7d (ago)")
       ->type_name("TIME")
       ->group("What");
   app.add_option("--until", options->until, "leave out what came after")
@@ -179,6 +200,10 @@ Runner declare_audit(CLI::App& app, Context& context) {
                  "parts of the GPUs by team: vision=3,speech=1; else all teams the same")
       ->type_name("TEAM=PART,..")
       ->group("What");
+  app.add_option("--classes-to", options->classes_to,
+                 "write the proposed classes there, as a rota.yaml")
+      ->type_name("FILE")
+      ->group("Output");
   app.add_flag("--hash-names", options->hash,
                "short hashes in place of the names of teams, people and nodes")
       ->group("Output");
