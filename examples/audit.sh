@@ -10,3 +10,4 @@ rota audit "$data/slurm/sacct-duplicates.psv" --on 4x8 --hash-names -o json >aud
 grep '"capacity_gpus": 32' audit.json
 rota audit "$data/philly-500.csv" --classes-to classes.yaml -o csv | grep '^jobs,500'
 cat classes.yaml
+rota audit "$data/slurm/sacct-duplicates.psv" --on 4x8 -o html >audit.html

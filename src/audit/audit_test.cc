@@ -102,6 +102,21 @@ TEST(Findings, IdleWhileWantedIsSurerWithAGivenCapacity) {
   EXPECT_DOUBLE_EQ(find(sure, "idle_while_wanted")->gain.value_or(0), 0.5);
 }
 
+TEST(Findings, ShortJobsThatWaitAreSaid) {
+  Work work = work_of({});
+  for (int i = 0; i < 30; ++i) {
+    add(work, {.submit = 0, .start = 1200, .run = 120, .gpus = 1});
+    add(work, {.submit = 0, .start = 1200, .run = 86'400, .gpus = 8});
+  }
+  const auto audit = audit_work(work, seconds(0, 90'000), {});
+  ASSERT_TRUE(audit);
+  const auto findings = findings_of(*audit);
+  const Finding* found = find(findings, "short_jobs_wait");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->figure,
+            "one in ten of the 30 short jobs waited 20m and more; half of them run at most 2m");
+}
+
 TEST(Findings, NothingToldIsNothingFound) {
   const Work work = work_of({{.submit = 0, .start = -1, .run = 10, .gpus = -1,
                               .end = End::kUnknown}});

@@ -6,12 +6,15 @@
 
 #include "audit/words.h"
 #include "base/text.h"
+#include "report/words.h"
 
 namespace rota::audit {
 namespace {
 
 /// Below this part of the held time a loss is no finding.
 constexpr std::int64_t kWorthPermille = 5;
+
+std::string length_text(std::int64_t ns) { return report::short_duration(Duration(ns)); }
 
 class Finder {
  public:
@@ -24,6 +27,7 @@ class Finder {
     stopped_runs();
     limit_and_cancel();
     node_lemons();
+    short_waits();
     sessions();
     over_requested();
     shares();
@@ -181,6 +185,23 @@ class Finder {
                     (one_person ? "; but on one of them all failures are one person's" : ""),
          .action = "drain them and run diagnostics before they take wide jobs",
          .gain = audit_.equivalents(excess)});
+  }
+
+  void short_waits() {
+    if (audit_.classes.classes.empty()) return;
+    const ProposedClass& one = audit_.classes.classes.front();
+    constexpr std::int64_t kMinute = 60'000'000'000;
+    if (one.behaviour != Behaviour::kShort || one.waits == 0 || one.wait_p90 <= kMinute) return;
+    out_.push_back({.id = "short_jobs_wait",
+                    .figure = "one in ten of the " + grouped(one.jobs) + " short jobs waited " +
+                              length_text(one.wait_p90) + " and more; half of them run at most " +
+                              length_text(one.run_p50),
+                    .how = "waits and run times of the shortest of the proposed classes",
+                    .confidence = Confidence::kHigh,
+                    .because = "waits of " + grouped(one.waits) + " of them are told",
+                    .action = "a class for short jobs that starts within a minute, as below; it "
+                              "took " + percent_text(one.gpu_time, audit_.ledgers.all.held) +
+                              " of the GPU time"});
   }
 
   void sessions() {

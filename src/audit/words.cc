@@ -52,7 +52,9 @@ std::string percent_text(Int128 part, Int128 whole) {
 
 std::string permille_text(std::int64_t permille) { return percent_text(permille, 1000); }
 
-std::string ratio_text(double value) { return decimal(value, digits_for(value)); }
+std::string ratio_text(double value) {
+  return value >= 1000 ? grouped(std::llround(value)) : decimal(value, digits_for(value));
+}
 
 std::string chance_text(double chance) {
   if (chance <= 0) return "1 in 1e300";

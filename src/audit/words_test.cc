@@ -35,6 +35,7 @@ TEST(Words, RatiosChancesHours) {
   EXPECT_EQ(ratio_text(4.5), "4.5");
   EXPECT_EQ(ratio_text(0.03125), "0.0313");
   EXPECT_EQ(ratio_text(123.4), "123");
+  EXPECT_EQ(ratio_text(1234.4), "1,234");
   EXPECT_EQ(chance_text(0.001), "1 in 1,000");
   EXPECT_EQ(chance_text(2e-13), "1 in 1e12");
   EXPECT_EQ(chance_text(0), "1 in 1e300");

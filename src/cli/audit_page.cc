@@ -22,29 +22,6 @@ constexpr std::size_t kGroupsShown = 8;
 
 std::string audit_length(std::int64_t ns) { return report::short_duration(Duration(ns)); }
 
-std::string head_of(const AuditReport& report) {
-  const Audit& audit = report.audit;
-  std::string jobs = audit::grouped(audit.jobs) + " (" + audit::counted(audit.runs, "run");
-  if (audit.jobs_without_gpus > 0) {
-    jobs += ", " + audit::grouped(audit.jobs_without_gpus) + " without GPUs";
-  }
-  if (audit.jobs_rejected > 0) {
-    jobs += ", " + audit::grouped(audit.jobs_rejected) + " refused at submit";
-  }
-  std::string capacity = "cannot be known: give it with --on 64x8";
-  if (audit.capacity > 0) {
-    capacity = report::gpu_words(MilliGpu(audit.capacity));
-    capacity += audit.capacity_given ? " (" + report.capacity_words + ")"
-                                     : ": the most ever held at once; say yours with --on 64x8";
-  }
-  return key_values({{"Audit of", report.source},
-                     {"Span", audit_instant(audit.window.begin) + " to " +
-                                  audit_instant(audit.window.end) + " (" +
-                                  audit_length(audit.window.length()) + ")"},
-                     {"Jobs", jobs + ")"},
-                     {"Capacity", capacity}});
-}
-
 struct HourPeak {
   int most = -1;
   int least = -1;
@@ -87,28 +64,6 @@ std::string occupancy_text(const Audit& audit) {
   }
   if (audit.timeline.beyond > 0) text += "; MORE was held than --on says";
   return text;
-}
-
-std::string layers_of(const Audit& audit) {
-  const audit::Ledger& all = audit.ledgers.all;
-  const GpuTime unknown = all.line(audit::Line::kUnknown).gpu_time;
-  std::string impact = "cannot be known: no GPU time is told";
-  if (all.held > 0 && unknown < all.held) {
-    impact = percent_text(all.held - unknown - all.lost(), all.held - unknown) +
-             " of held time ended well or still runs";
-    if (unknown > 0) impact += " (of the part whose end is told)";
-  } else if (all.held > 0) {
-    impact = "cannot be known: how runs ended is not told";
-  }
-  std::string busy = "cannot be known: allocated is not busy, and nothing was measured";
-  if (all.measured > 0) {
-    busy = percent_text(audit.ledgers.busy, all.measured) + " busy while held, where measured (" +
-           percent_text(all.measured, all.held) + " of held time)";
-  }
-  return key_values({{"Availability", "cannot be known from a job history"},
-                     {"Occupancy", occupancy_text(audit)},
-                     {"Impact", impact},
-                     {"Utilisation", busy}});
 }
 
 std::string ledger_of(const Audit& audit, const TableStyle& style) {
@@ -276,8 +231,53 @@ std::string audit_instant(std::int64_t ns) {
   return history::instant_text(Instant(ns));
 }
 
+AuditLines audit_head(const AuditReport& report) {
+  const Audit& audit = report.audit;
+  std::string jobs = audit::grouped(audit.jobs) + " (" + audit::counted(audit.runs, "run");
+  if (audit.jobs_without_gpus > 0) {
+    jobs += ", " + audit::grouped(audit.jobs_without_gpus) + " without GPUs";
+  }
+  if (audit.jobs_rejected > 0) {
+    jobs += ", " + audit::grouped(audit.jobs_rejected) + " refused at submit";
+  }
+  std::string capacity = "cannot be known: give it with --on 64x8";
+  if (audit.capacity > 0) {
+    capacity = report::gpu_words(MilliGpu(audit.capacity));
+    capacity += audit.capacity_given ? " (" + report.capacity_words + ")"
+                                     : ": the most ever held at once; say yours with --on 64x8";
+  }
+  return {{"Audit of", report.source},
+                     {"Span", audit_instant(audit.window.begin) + " to " +
+                                  audit_instant(audit.window.end) + " (" +
+                                  audit_length(audit.window.length()) + ")"},
+                     {"Jobs", jobs + ")"},
+                     {"Capacity", capacity}};
+}
+
+AuditLines audit_layers(const Audit& audit) {
+  const audit::Ledger& all = audit.ledgers.all;
+  const GpuTime unknown = all.line(audit::Line::kUnknown).gpu_time;
+  std::string impact = "cannot be known: no GPU time is told";
+  if (all.held > 0 && unknown < all.held) {
+    impact = percent_text(all.held - unknown - all.lost(), all.held - unknown) +
+             " of held time ended well or still runs";
+    if (unknown > 0) impact += " (of the part whose end is told)";
+  } else if (all.held > 0) {
+    impact = "cannot be known: how runs ended is not told";
+  }
+  std::string busy = "cannot be known: allocated is not busy, and nothing was measured";
+  if (all.measured > 0) {
+    busy = percent_text(audit.ledgers.busy, all.measured) + " busy while held, where measured (" +
+           percent_text(all.measured, all.held) + " of held time)";
+  }
+  return {{"Availability", "cannot be known from a job history"},
+                     {"Occupancy", occupancy_text(audit)},
+                     {"Impact", impact},
+                     {"Utilisation", busy}};
+}
+
 std::string audit_page(const AuditReport& report, const TableStyle& style) {
-  std::string page = head_of(report) + "\n" + layers_of(report.audit);
+  std::string page = key_values(audit_head(report)) + "\n" + key_values(audit_layers(report.audit));
   page += ledger_of(report.audit, style) + waits_of(report.audit, style);
   page += teams_table(report.audit, style) + findings_text(report, style);
   page += "\nWHAT THIS HISTORY CANNOT TELL\n";

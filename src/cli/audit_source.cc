@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -43,6 +44,8 @@ std::int64_t raw(history::Maybe<T> value) {
   if (!value) return kNotTold;
   return (*value).ns();
 }
+
+constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
 
 /// Dense numbers of the names that one column uses.
 class NameColumn {
@@ -122,6 +125,9 @@ WorkRun run_from(const JobHistory& history, const AttemptRecord& attempt, std::i
   const bool runs = run.started != kNotTold && run.run == kNotTold;
   if (runs && run.end == audit::End::kRunning) {
     run.run = std::max<std::int64_t>(0, now - run.started);
+  }
+  if (run.started != kNotTold && run.run != kNotTold) {
+    run.run = std::min(run.run, kLatest - std::max<std::int64_t>(run.started, 0));
   }
   const bool ran = run.started != kNotTold || run.run != kNotTold;
   if (ran) run.held_milli = milli_of(history, history.gpus_of(attempt));

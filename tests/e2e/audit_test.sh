@@ -88,6 +88,16 @@ printf 'id,start,end,gpus\n1,0,100,1\n2,0,100,1\n' >equal.csv
 expect 2 rota audit equal.csv --classes-to none.yaml
 complains "no classes are proposed"
 
+# --- the same as a document that needs nothing else -----------------------------------------------
+expect 0 rota audit kinds.csv --on flat:200 -o html
+says "<!doctype html>"
+says "Proposed classes"
+[[ $OUT != *http* && $OUT != *"<script"* ]] || fail "the document loads something"
+printf 'id,submit,start,end,gpus\n1,1900-01-01T00:00:00Z,%sT00:00:00Z,%sT00:00:00Z,1\n' \
+  2026-01-01 2026-01-02 >old.csv
+expect 2 rota audit old.csv
+complains "more than 100 years"
+
 # --- wrong calls ----------------------------------------------------------------------------------
 wrong() { expect 2 "${@:2}"; complains "$1"; }
 wrong "HISTORY is required" rota audit
@@ -100,5 +110,5 @@ wrong "--on 'many'" rota audit small.csv --on many
 wrong "has no dates" rota audit small.csv --from 2026-03-02
 wrong "nothing of the history lies between" rota audit small.csv --from 3h
 wrong "cannot read 'nowhere.csv'" rota audit nowhere.csv
-wrong "expected table, json or csv" rota audit small.csv -o yaml
+wrong "expected table, json, csv or html" rota audit small.csv -o yaml
 wrong "cannot write '/nowhere/x'" rota audit kinds.csv --classes-to /nowhere/x

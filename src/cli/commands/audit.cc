@@ -72,6 +72,12 @@ Result<std::int64_t> point_of(Context& context, const std::string& option, const
 Result<audit::Window> window_of(Context& context, const AuditCommand& options,
                                 const audit::Work& work) {
   const auto whole = audit::window_of(work);
+  constexpr Int128 kLongest = Duration::days(36'525).ns();
+  if (whole && Int128{whole->end} - whole->begin > kLongest) {
+    return usage_error("the history spans more than 100 years, from " +
+                       audit_instant(whole->begin) + " to " + audit_instant(whole->end) +
+                       ": a time in it is wrong; `rota import --to` writes all rows to look at");
+  }
   if (!whole || whole->length() <= 0) {
     return usage_error("the history tells no span of time: no job has a submit, start or end that "
                        "differs from the others; `rota import` shows what it holds");
@@ -178,6 +184,7 @@ int audit_files(Context& context, const AuditCommand& options) {
   }
   if (*format == Format::kJson) context.out << json_of(audit_json(*report));
   else if (*format == Format::kCsv) context.out << audit_csv(*report);
+  else if (*format == Format::kHtml) context.out << audit_html(*report);
   else context.out << audit_page(*report, table_style(context, options.output));
   return kExitOk;
 }
@@ -208,7 +215,7 @@ Runner declare_audit(CLI::App& app, Context& context) {
                "short hashes in place of the names of teams, people and nodes")
       ->group("Output");
   add_history_options(app, options->history);
-  add_output_options(app, options->output, "table|json|csv");
+  add_output_options(app, options->output, "table|json|csv|html");
   return [options, &context](const Parsed&) { return audit_files(context, *options); };
 }
 
