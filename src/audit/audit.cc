@@ -7,8 +7,13 @@
 namespace rota::audit {
 namespace {
 
-/// Parts of the capacity by number of owner, in thousandths of the whole.
-Result<std::vector<std::int64_t>> parts_of(const Work& work, const AuditOptions& options) {
+/// Parts by number of owner.
+struct Parts {
+  std::vector<std::int64_t> weights;
+  std::int64_t sum = 0;
+};
+
+Result<Parts> parts_of(const Work& work, const AuditOptions& options) {
   std::vector<std::int64_t> weights(work.owners.size(), 0);
   if (options.shares.empty()) {
     for (const WorkRun& run : work.runs) {
@@ -25,22 +30,23 @@ Result<std::vector<std::int64_t>> parts_of(const Work& work, const AuditOptions&
     }
     weights[static_cast<std::size_t>(found - work.owners.begin())] = share;
   }
-  std::int64_t sum = 0;
-  for (const std::int64_t weight : weights) sum += weight;
-  for (std::int64_t& weight : weights) weight = sum == 0 ? 0 : weight * 1000 / sum;
-  return weights;
+  Parts parts{.weights = std::move(weights)};
+  for (const std::int64_t weight : parts.weights) parts.sum += weight;
+  if (parts.sum == 0) parts.sum = 1;
+  return parts;
 }
 
-std::vector<TeamShare> teams_of(const Work& work, const Audit& audit,
-                                const std::vector<std::int64_t>& parts) {
+std::vector<TeamShare> teams_of(const Work& work, const Audit& audit, const Parts& parts) {
   std::vector<TeamShare> teams;
   for (std::size_t i = 0; i < work.owners.size(); ++i) {
-    TeamShare team{.name = work.owners[i], .part_permille = parts[i],
+    TeamShare team{.name = work.owners[i], .part = parts.weights[i], .parts = parts.sum,
                    .time = audit.timeline.teams[i]};
     team.held = audit.ledgers.by_team[i].held;
-    team.end_told = team.held - audit.ledgers.by_team[i].line(Line::kUnknown).gpu_time;
+    const GpuTime unknown = audit.ledgers.by_team[i].line(Line::kUnknown).gpu_time;
+    team.end_told = team.held - unknown;
     team.lost = audit.ledgers.by_team[i].lost();
-    if (team.held > 0 || team.time.wanted > 0 || (i > 0 && parts[i] > 0)) teams.push_back(team);
+    const bool has_share = i > 0 && parts.weights[i] > 0;
+    if (team.held > 0 || team.time.wanted > 0 || has_share) teams.push_back(team);
   }
   std::sort(teams.begin(), teams.end(), [](const TeamShare& a, const TeamShare& b) {
     return a.held != b.held ? a.held > b.held : a.name < b.name;
@@ -103,8 +109,10 @@ Result<Audit> audit_work(const Work& work, const Window& window, const AuditOpti
   TimelineOptions timeline;
   if (audit.capacity > 0) {
     timeline.capacity = audit.capacity;
-    timeline.parts = *parts;
-    for (std::int64_t& part : timeline.parts) part = part * audit.capacity / 1000;
+    timeline.parts = parts->weights;
+    for (std::int64_t& part : timeline.parts) {
+      part = static_cast<std::int64_t>(Int128{part} * audit.capacity / parts->sum);
+    }
   }
   audit.timeline = measure_timeline(work, window, timeline);
   audit.waits = measure_waits(work, window);

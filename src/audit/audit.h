@@ -27,11 +27,15 @@ struct AuditOptions {
 
 struct TeamShare {
   std::string name;               // empty: the source does not tell
-  std::int64_t part_permille = 0;  // of the capacity
+  std::int64_t part = 0;          // of `parts`
+  std::int64_t parts = 1;         // of all teams together
   TeamTime time;                  // all 0 unless runs are placed
   GpuTime held = 0;               // placed or not
   GpuTime end_told = 0;           // of it with a known end
   GpuTime lost = 0;               // of that
+
+  /// Its part of an amount, cut.
+  [[nodiscard]] GpuTime part_of(GpuTime amount) const { return amount * part / parts; }
 };
 
 struct Audit {

@@ -38,16 +38,25 @@ TEST(Audit, SharesAreEqualOrGiven) {
   ASSERT_TRUE(equal);
   ASSERT_EQ(equal->teams.size(), 2U);
   EXPECT_EQ(equal->teams[0].name, "a");
-  EXPECT_EQ(equal->teams[0].part_permille, 500);
+  EXPECT_EQ(equal->teams[0].part_of(1000), 500);
   const auto given =
       audit_work(work, seconds(0, 10), {.capacity = 4000, .shares = {{"a", 1}, {"b", 3}}});
   ASSERT_TRUE(given);
-  EXPECT_EQ(given->teams[0].part_permille, 250);
+  EXPECT_EQ(given->teams[0].part_of(1000), 250);
   EXPECT_EQ(given->teams[0].time.owed, gpu_seconds(10));
   EXPECT_EQ(given->teams[1].time.owed, gpu_seconds(10));
   const auto wrong = audit_work(work, seconds(0, 10), {.capacity = {}, .shares = {{"zz", 1}}});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message, "--shares: no job of a team 'zz'");
+}
+
+TEST(Audit, ThirdsAreNotCutToThousandths) {
+  const Work work = work_of({{.run = 10, .gpus = 8, .owner = 1}, {.run = 10, .owner = 2},
+                             {.run = 10, .owner = 3}});
+  const auto audit = audit_work(work, seconds(0, 10), {.capacity = 9'000, .shares = {}});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->teams[0].part_of(9'000), 3'000);
+  EXPECT_EQ(audit->teams[0].time.owed, gpu_seconds(30));
 }
 
 TEST(Audit, JobsAreCountedByKind) {

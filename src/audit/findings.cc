@@ -260,7 +260,7 @@ class Finder {
       if (missing * 20 > team.time.owed) {
         under.push_back(name + " got " + percent_text(team.time.delivered, team.time.owed));
       }
-      const GpuTime part = audit_.capacity_time() * team.part_permille / 1000;
+      const GpuTime part = team.part_of(audit_.capacity_time());
       if (part > 0 && team.time.held > part) {
         over.push_back(name + " held " + percent_text(team.time.held, part) + " of its share");
       }

@@ -48,7 +48,7 @@ struct TimelineOptions {
   std::vector<std::int64_t> parts;
 };
 
-/// O(n log n + n s) with s distinct sizes of requests; 48 bytes a run.
+/// O(n log n + n s) with s distinct sizes of requests; 16 bytes an event, at most three a run.
 [[nodiscard]] Timeline measure_timeline(const Work& work, const Window& window,
                                         const TimelineOptions& options);
 /// Only held_peak: what to take as capacity when nobody says it. O(n log n).

@@ -142,7 +142,7 @@ std::string teams_section(const Audit& audit) {
   const bool placed = audit.timeline.placed > 0;
   for (const audit::TeamShare& team : audit.teams) {
     rows.add({team.name.empty() ? "(not told)" : team.name,
-              audit::permille_text(team.part_permille), audit::hours_text(team.held),
+              audit::percent_text(team.part, team.parts), audit::hours_text(team.held),
               audit::percent_text(team.held, audit.ledgers.all.held),
               placed ? audit::hours_text(team.time.owed) : "n/a",
               placed ? audit::percent_text(team.time.delivered, team.time.owed) : "n/a",

@@ -108,7 +108,7 @@ Json teams_json(const Audit& audit) {
   for (const audit::TeamShare& team : audit.teams) {
     Json json = Json::object();
     if (!team.name.empty()) json["name"] = team.name;
-    json["share"] = gpus_of_milli(team.part_permille);
+    put_ratio(json, "share", team.part, team.parts);
     json["gpu_hours"] = hours_in(team.held);
     if (team.end_told > 0) json["gpu_hours_lost"] = hours_in(team.lost);
     if (audit.timeline.placed > 0 && audit.capacity > 0) {

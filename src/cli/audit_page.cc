@@ -139,10 +139,10 @@ std::string teams_table(const Audit& audit, const TableStyle& style) {
                       " more: -o json"}});
       break;
     }
-    const GpuTime part = audit.capacity_time() * team.part_permille / 1000;
+    const GpuTime part = team.part_of(audit.capacity_time());
     const bool placed = audit.timeline.placed > 0;
     table.add_row({{team.name.empty() ? "(not told)" : team.name},
-                   {audit::permille_text(team.part_permille)}, {hours_text(team.held)},
+                   {percent_text(team.part, team.parts)}, {hours_text(team.held)},
                    {percent_text(team.held, audit.ledgers.all.held)},
                    {placed ? percent_text(team.time.held, part) : "n/a"},
                    {placed ? hours_text(team.time.owed) : "n/a"},

@@ -10,7 +10,7 @@
 
 namespace rota::cli {
 
-/// Memory: 48 bytes a job and 56 a run; no text but names of teams, people, classes and nodes.
+/// Memory: 48 bytes a job and 48 a run; no text but names of teams, people, classes and nodes.
 /// Attempts that run longer than the history are taken until its end. O(n).
 [[nodiscard]] audit::Work work_of(const history::JobHistory& history);
 

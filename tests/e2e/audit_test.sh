@@ -67,6 +67,10 @@ says "Impact:        cannot be known"
 expect 0 rota audit "$data/kubernetes/dump.json" -o json
 says '"cannot_tell"'
 
+cut -d'|' -f1-4,6- "$slurm" >without.psv  # no column AllocTRES
+expect 0 rota audit without.psv
+says "no column AllocTRES"
+
 # --- proposed classes are a configuration ---------------------------------------------------------
 {
   echo id,submit,start,end,state,gpus

@@ -119,6 +119,7 @@ struct AuditSource {
   audit::Work work;
   std::string files;
   std::int64_t skipped = 0;  // rows
+  std::vector<std::string> remarks;
 };
 
 /// The history itself is dropped before anything is measured: it is the larger part of memory.
@@ -126,7 +127,8 @@ Result<AuditSource> source_from(Context& context, const HistoryOptions& options)
   const auto history = read_history(context, options);
   if (!history) return history.error();
   return AuditSource{work_of(*history), source_of(history->notes()),
-                history->notes().count_of(history::RowFate::kSkipped)};
+                     history->notes().count_of(history::RowFate::kSkipped),
+                     history->notes().remarks};
 }
 
 Result<AuditReport> report_of(Context& context, const AuditCommand& options) {
@@ -151,6 +153,7 @@ Result<AuditReport> report_of(Context& context, const AuditCommand& options) {
                      .audit = std::move(*audit)};
   report.findings = findings_of(report.audit);
   report.unknowns = unknowns_of(report.audit);
+  report.unknowns.insert(report.unknowns.end(), source->remarks.begin(), source->remarks.end());
   if (source->skipped > 0) {
     report.unknowns.push_back("what stands in " + grouped(source->skipped) +
                               (source->skipped == 1 ? " row that" : " rows that") +
