@@ -134,6 +134,16 @@ constexpr Command kImport{
     "rota import jobs.csv.gz --map submit=created,gpus=ngpu,run=seconds\n"
     "rota import --format sacct - --to week.csv < week.psv",
     false, declare_import};
+constexpr Command kAudit{
+    "audit", kOffline, "say where the GPU time of a history went, and what to do",
+    "[OPTION...] HISTORY...",
+    "HISTORY as for rota import. One page: occupancy, waits, where GPU time went, teams against\n"
+    "their shares, findings with what to do and what that may bring, what the history cannot\n"
+    "tell, and classes found from the jobs as a part of rota.yaml. Nothing leaves this machine.",
+    "rota audit week.psv --on 64x8\n"
+    "rota audit week.psv --on 64x8 --shares vision=3,speech=1 --hash-names\n"
+    "rota audit jobs.csv --map submit=created,gpus=ngpu,run=seconds -o json",
+    false, declare_audit};
 
 constexpr Command kStudy{
     "study", kOffline, "experiments on past jobs and on lists of nodes and tasks",
@@ -162,7 +172,7 @@ constexpr Command kAll[] = {
     kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
     kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
     kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
-    kDemo,   kSim,    kReplay,  kImport, kStudy,  kCompletion, kVersionCommand,
+    kDemo,   kSim,    kReplay,  kImport, kAudit, kStudy,  kCompletion, kVersionCommand,
 };
 
 }  // namespace

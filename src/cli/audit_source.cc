@@ -1,0 +1,188 @@
+#include "cli/audit_source.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "base/digest.h"
+#include "base/text.h"
+
+namespace rota::cli {
+namespace {
+
+using audit::kNotTold;
+using audit::Work;
+using audit::WorkJob;
+using audit::WorkRun;
+using history::AttemptRecord;
+using history::JobHistory;
+using history::JobRecord;
+using history::Outcome;
+
+audit::End end_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kUnknown: return audit::End::kUnknown;
+    case Outcome::kPending: return audit::End::kPending;
+    case Outcome::kRunning: return audit::End::kRunning;
+    case Outcome::kCompleted: return audit::End::kCompleted;
+    case Outcome::kFailed: return audit::End::kFailed;
+    case Outcome::kOutOfMemory: return audit::End::kOutOfMemory;
+    case Outcome::kTimeLimit: return audit::End::kTimeLimit;
+    case Outcome::kCancelled: return audit::End::kCancelled;
+    case Outcome::kPreempted: return audit::End::kPreempted;
+    case Outcome::kRequeued: return audit::End::kRequeued;
+    case Outcome::kNodeFailed: return audit::End::kNodeFailed;
+    case Outcome::kRejected: return audit::End::kRejected;
+  }
+  return audit::End::kUnknown;
+}
+
+template <class T>
+std::int64_t raw(history::Maybe<T> value) {
+  if (!value) return kNotTold;
+  return (*value).ns();
+}
+
+constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
+
+/// Dense numbers of the names that one column uses.
+class NameColumn {
+ public:
+  NameColumn(const JobHistory& history, std::vector<std::string>& names)
+      : history_(history), names_(names), numbers_(history.names().size(), 0) {}
+  std::uint32_t number(history::Name name) {
+    if (name.empty()) return audit::kNoName;
+    std::uint32_t& number = numbers_[name.index];
+    if (number == 0) {
+      number = static_cast<std::uint32_t>(names_.size());
+      names_.emplace_back(history_.text(name));
+    }
+    return number;
+  }
+
+ private:
+  const JobHistory& history_;
+  std::vector<std::string>& names_;
+  std::vector<std::uint32_t> numbers_;
+};
+
+/// Lists of nodes (`h[1-2]`) as numbers; equal texts are one list.
+class NodeSets {
+ public:
+  NodeSets(const JobHistory& history, Work& work)
+      : history_(history), work_(work), numbers_(history.names().size(), 0) {}
+  std::uint32_t number(history::Name text) {
+    if (text.empty()) return 0;
+    std::uint32_t& number = numbers_[text.index];
+    if (number != 0) return number;
+    number = static_cast<std::uint32_t>(work_.node_sets.size());
+    std::vector<std::uint32_t> set;
+    const auto names = expand_names(history_.text(text));
+    if (names) {
+      for (const std::string& name : *names) set.push_back(node(name));
+    } else {
+      set.push_back(node(std::string(history_.text(text))));
+    }
+    work_.node_sets.push_back(std::move(set));
+    return number;
+  }
+
+ private:
+  std::uint32_t node(const std::string& name) {
+    const auto [found, is_new] =
+        by_name_.try_emplace(name, static_cast<std::uint32_t>(work_.nodes.size()));
+    if (is_new) work_.nodes.push_back(name);
+    return found->second;
+  }
+  const JobHistory& history_;
+  Work& work_;
+  std::vector<std::uint32_t> numbers_;
+  std::map<std::string, std::uint32_t, std::less<>> by_name_;
+};
+
+std::int32_t milli_of(const JobHistory& history, history::GpuSetId gpus) {
+  if (!gpus.known()) return -1;
+  constexpr std::int64_t kMost = 2'000'000'000;
+  return static_cast<std::int32_t>(std::min(history.gpus().equivalent(gpus).value(), kMost));
+}
+
+WorkRun run_from(const JobHistory& history, const AttemptRecord& attempt, std::int64_t now) {
+  WorkRun run{.job = attempt.job, .busy_permille = attempt.gpu_busy_permille,
+              .end = end_of(attempt.outcome)};
+  run.waiting_since = std::max(raw(attempt.queued), raw(attempt.eligible));
+  run.started = raw(attempt.started);
+  if (run.started != kNotTold && run.waiting_since > run.started) {
+    run.waiting_since = raw(attempt.queued);  // it was eligible, whatever the column says
+  }
+  const std::int64_t ended = raw(attempt.ended);
+  if (const auto length = attempt.run_time()) run.run = length->ns();
+  if (run.started == kNotTold && run.run != kNotTold && ended != kNotTold) {
+    run.started = ended - run.run;
+  }
+  if (run.started == kNotTold && run.run == kNotTold) run.left = ended;
+  const bool runs = run.started != kNotTold && run.run == kNotTold;
+  if (runs && run.end == audit::End::kRunning) {
+    run.run = std::max<std::int64_t>(0, now - run.started);
+  }
+  if (run.started != kNotTold && run.run != kNotTold) {
+    run.run = std::min(run.run, kLatest - std::max<std::int64_t>(run.started, 0));
+  }
+  const bool ran = run.started != kNotTold || run.run != kNotTold;
+  if (ran) run.held_milli = milli_of(history, history.gpus_of(attempt));
+  return run;
+}
+
+}  // namespace
+
+audit::Work work_of(const JobHistory& history) {
+  Work work;
+  work.jobs.reserve(history.jobs().size());
+  work.runs.reserve(history.attempts().size());
+  NameColumn owners(history, work.owners);
+  NameColumn users(history, work.users);
+  NameColumn classes(history, work.classes);
+  NodeSets nodes(history, work);
+  const auto span = history.span();
+  const std::int64_t now = span ? span->end.ns() : 0;
+  for (const JobRecord& job : history.jobs()) {
+    WorkJob out{.submitted = raw(job.submitted), .owner = owners.number(job.queue),
+                .user = users.number(job.user), .job_class = classes.number(job.job_class),
+                .first_run = static_cast<std::uint32_t>(work.runs.size()),
+                .run_count = job.attempt_count, .wanted_milli = milli_of(history, job.gpus),
+                .end = end_of(job.outcome), .interactive = job.interactive};
+    if (job.limit_kind == history::TimeLimit::kSet) out.time_limit = raw(job.time_limit);
+    for (const AttemptRecord& attempt : history.attempts_of(job)) {
+      WorkRun run = run_from(history, attempt, now);
+      run.job = static_cast<std::uint32_t>(work.jobs.size());
+      run.nodes = nodes.number(attempt.nodes);
+      work.runs.push_back(run);
+    }
+    work.jobs.push_back(out);
+  }
+  return work;
+}
+
+std::string hashed_name(std::string_view kind, std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  Digest digest;
+  digest.add(kind);
+  digest.add(name);
+  const std::uint64_t value = digest.value();
+  std::string text(kind);
+  text += '-';
+  for (int shift = 60; shift > 28; shift -= 4) text += kDigits[(value >> shift) & 15U];
+  return text;
+}
+
+void hash_names(Work& work) {
+  const auto hash = [](std::vector<std::string>& names, std::string_view kind) {
+    for (std::size_t i = 1; i < names.size(); ++i) names[i] = hashed_name(kind, names[i]);
+  };
+  hash(work.owners, "team");
+  hash(work.users, "user");
+  hash(work.nodes, "node");
+}
+
+}  // namespace rota::cli
