@@ -117,7 +117,10 @@ says "Capacity:  40 GPUs: a100 24, h100 16"
 printf 'model,price\na100,2\nH100,4\n' >prices.csv
 expect 0 rota report cost "$sacct" --on cluster.scenario --prices prices.csv
 says "A GPU-hour costs: a100 2, h100 4."
-expect 2 rota report cost "$sacct" --on cluster.scenario --prices b200=3 --on 5x8
+expect 2 rota report cost "$sacct" --on cluster.scenario --prices a10=3
+complains "did you mean 'a100'"
+expect 0 rota report cost "$cases/A40a-four-quarters.csv" --prices 8 -o csv
+same "$(field all '' cost)" 8.00
 expect 2 rota report cost "$sacct"
 complains "no price of a GPU-hour for 'a100': say --prices a100=PRICE"
 
@@ -192,6 +195,9 @@ expect 2 rota report usage "$sacct" --prices 2
 complains "--prices"
 expect 2 rota report usage "$sacct" --by team
 expect 2 rota report usage nowhere.csv
+printf 'submit,run,gpus\n10,5,0\n' >none.csv
+expect 2 rota report usage none.csv
+complains "no attempt in the history held a GPU"
 expect 2 rota report usage "$sacct" --drained events.psv
 complains "--drained needs --on"
 expect 2 rota report cost "$sacct" --prices cheap

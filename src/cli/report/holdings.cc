@@ -60,9 +60,8 @@ audit::HeldKind kind_of_word(std::string_view word) {
 
 class HoldingsReader {
  public:
-  HoldingsReader(const TableFile& table, const HoldingColumns& columns,
-                 const std::optional<Prices>& prices)
-      : table_(table), columns_(columns), prices_(prices) {}
+  HoldingsReader(const TableFile& table, const HoldingColumns& columns)
+      : table_(table), columns_(columns) {}
 
   Status read() {
     for (const TableFile::Row& row : table_.rows()) {
@@ -108,9 +107,7 @@ class HoldingsReader {
                                 "2026-03-02T10:00:00Z");
   }
 
-  Result<std::optional<MicroMoney>> price_of(const TableFile::Row& row,
-                                             const std::string& model) const {
-    if (prices_ && prices_->of(model)) return prices_->of(model);
+  Result<std::optional<MicroMoney>> price_of(const TableFile::Row& row) const {
     if (!columns_.price) return std::optional<MicroMoney>();
     const auto price = parse_fixed(row.fields[*columns_.price], 6);
     if (price && *price >= 0) return std::optional(MicroMoney(*price));
@@ -121,7 +118,7 @@ class HoldingsReader {
   /// Devices of one model and one price are a pool; a device is in one pool.
   Result<std::uint32_t> pool_of(const TableFile::Row& row) {
     const std::string model = columns_.model ? row.fields[*columns_.model] : std::string();
-    const auto price = price_of(row, model);
+    const auto price = price_of(row);
     if (!price) return price.error();
     const auto key = std::pair(model, *price);
     auto found = pools_.find(key);
@@ -151,7 +148,6 @@ class HoldingsReader {
 
   const TableFile& table_;
   const HoldingColumns& columns_;
-  const std::optional<Prices>& prices_;
   ReportInput input_;
   std::optional<Period> told_;
   std::map<std::pair<std::string, std::optional<MicroMoney>>, std::uint32_t> pools_;
@@ -184,13 +180,15 @@ Result<ReportInput> read_holdings(const ReportOptions& options, By by) {
     if (!read) return read.error();
     prices = *read;
   }
-  HoldingsReader reader(*table, *columns, prices);
+  HoldingsReader reader(*table, *columns);
   if (auto status = reader.read(); !status) return status.error();
   const auto period = period_of(options, reader.told());
   if (!period) return period.error();
   ReportInput input = reader.take();
   input.usage.begin = period->begin;
   input.usage.end = period->end;
+  if (!prices) return input;
+  if (auto status = add_prices(*prices, input); !status) return status.error();
   return input;
 }
 

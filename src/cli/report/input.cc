@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "cli/offline.h"
 #include "cli/report/cluster.h"
 #include "cli/report/collect.h"
 #include "cli/usage.h"
+#include "history/words.h"
 
 namespace rota::cli::reports {
 
@@ -56,12 +58,35 @@ Result<ReportInput> read_report_input(Context& context, const ReportOptions& opt
     }
   }
   collect(*history, by, options.on.empty() ? Capacity::kFromHistory : Capacity::kTold, input);
+  if (input.pools.empty()) {
+    return usage_error("no attempt in the history held a GPU at a time that it tells; "
+                       "`rota import` says what is in it");
+  }
   input.import_notes = import_notes_text(history->notes());
   if (!prices) return input;
-  for (ReportPool& pool : input.pools) {
-    if (const auto price = prices->of(pool.model)) pool.price = price;
-  }
+  if (auto status = add_prices(*prices, input); !status) return status.error();
   return input;
+}
+
+Status add_prices(const Prices& prices, ReportInput& input) {
+  std::vector<std::string> models;
+  for (ReportPool& pool : input.pools) {
+    if (const auto price = prices.of(pool.model)) pool.price = price;
+    if (!pool.model.empty()) models.push_back(pool.model);
+  }
+  if (prices.is_list) return {};
+  for (const auto& [name, price] : prices.by_model) {
+    const bool is_there =
+        std::any_of(models.begin(), models.end(), [&name = name](const std::string& model) {
+          return history::same_word(model, name);
+        });
+    if (is_there) continue;
+    const std::string_view near = nearest_word(name, models);
+    return usage_error("--prices: there is no GPU of model '" + name + "'" +
+                       (near.empty() ? "; models: " + join(models, ", ")
+                                     : " (did you mean '" + std::string(near) + "'?)"));
+  }
+  return {};
 }
 
 }  // namespace rota::cli::reports

@@ -42,6 +42,10 @@ struct ReportInput {
   [[nodiscard]] MilliGpu capacity() const;
 };
 
+/// Gives pools the prices of --prices, where there is one. Error: a model named there that no pool
+/// has, with the nearest one.
+[[nodiscard]] Status add_prices(const Prices& prices, ReportInput& input);
+
 /// Whether `file` is a table of holdings: columns node, gpu, job, fraction, start, end.
 [[nodiscard]] bool is_holdings(const HistoryOptions& options);
 

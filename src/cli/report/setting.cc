@@ -143,6 +143,7 @@ Result<Prices> prices_of(const std::string& text) {
       return usage_error("--prices '" + text + "': expected 2.5, h100=2.5,a100=1.2 or a table "
                          "with columns model and price; " + table.error().message);
     }
+    prices.is_list = true;
     const auto model = table->needed({"model", "gpu", "gpu_model"});
     if (!model) return model.error();
     const auto price = table->needed({"price", "price_per_gpu_hour"});

@@ -53,6 +53,7 @@ struct Period {
 struct Prices {
   std::map<std::string, MicroMoney> by_model;
   std::optional<MicroMoney> others;  // one price for all models that are not named
+  bool is_list = false;  // of a file, which may name models that are not there
   [[nodiscard]] std::optional<MicroMoney> of(std::string_view model) const;
 };
 /// `h100=2.5,a100=1.2`, `2.5`, both together, or a table with columns `model` and `price`.
