@@ -94,7 +94,8 @@ void begin_page(Context& context, Format format, bool first) {
     case Format::kCsv:
     case Format::kName: context.out << (first ? "" : "\n"); return;
     case Format::kTable:
-    case Format::kWide: break;
+    case Format::kWide:
+    case Format::kHtml: break;
   }
   if (context.out_is_terminal) {
     context.out << "\033[H\033[2J";

@@ -11,8 +11,8 @@
 namespace rota::cli {
 namespace {
 
-constexpr std::array<std::string_view, 6> kFormatNames{"table", "wide", "json",
-                                                       "yaml",  "csv",  "name"};
+constexpr std::array<std::string_view, 7> kFormatNames{"table", "wide", "json", "yaml",
+                                                       "csv",   "name", "html"};
 constexpr std::size_t kGap = 2;  // blanks between key and value
 
 bool plain_yaml(const std::string& text) {

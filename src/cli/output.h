@@ -1,4 +1,5 @@
-// The one place where commands print lists and objects: table, wide, json, yaml, csv, name.
+// The one place where commands print lists and objects: table, wide, json, yaml, csv, name; html
+// of reports alone.
 //
 // json, yaml and csv show exactly the fields of api/v1.h, in their order: a field is never renamed
 // or removed within version 1. csv has one column a field; lists are joined by ';', maps and lists
@@ -19,7 +20,7 @@
 
 namespace rota::cli {
 
-enum class Format { kTable, kWide, kJson, kYaml, kCsv, kName };
+enum class Format { kTable, kWide, kJson, kYaml, kCsv, kName, kHtml };
 
 constexpr std::string_view kAllFormats = "table|wide|json|yaml|csv|name";
 
@@ -134,6 +135,7 @@ void print_list(Context& context, const OutputOptions& options, const std::vecto
       return;
     case Format::kTable:
     case Format::kWide:
+    case Format::kHtml:
       if (items.empty()) {
         context.err << view.empty << "\n";
         return;
@@ -155,7 +157,8 @@ void print_object(Context& context, const OutputOptions& options, const T& item,
       return;
     case Format::kName: context.out << name << "\n"; return;
     case Format::kTable:
-    case Format::kWide: context.out << table(); return;
+    case Format::kWide:
+    case Format::kHtml: context.out << table(); return;
   }
 }
 

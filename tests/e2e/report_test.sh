@@ -188,6 +188,22 @@ expect 2 rota report delivered odd.csv --allocation a=1
 complains "odd.csv:2"
 complains "more was used than was wanted"
 
+# --- one page to mail or print ------------------------------------------------------------------
+expect 0 rota report cost "$sacct" --on cluster.scenario --budget budget.csv -o html
+says "<!doctype html>"
+says '<svg role="img"'
+says "(drained)"
+for outside in http '<script' 'src=' 'url('; do
+  [[ $OUT != *"$outside"* ]] || fail "the page needs something beside itself: $outside"
+done
+sed 's/vision/<b>vision/' "$cases/A40a-four-quarters.csv" >markup.csv
+expect 0 rota report usage markup.csv -o html
+says "&lt;b&gt;vision"
+for report in "idle $sacct" "delivered $sacct" "devices $cases/A41b-mig-card.prom"; do
+  expect 0 rota report $report -o html
+  says "</html>"
+done
+
 # --- what is wrong is an error ------------------------------------------------------------------
 expect 2 rota report
 expect 2 rota report usages "$sacct"

@@ -197,7 +197,8 @@ void print_event(Context& context, Format format, const api::Event& event) {
       break;
     case Format::kName: context.out << event.seq << "\n"; break;
     case Format::kTable:
-    case Format::kWide: context.out << event_line(event) << "\n"; break;
+    case Format::kWide:
+    case Format::kHtml: context.out << event_line(event) << "\n"; break;
   }
   context.out.flush();
 }

@@ -33,7 +33,7 @@ Runner declare_history_report(CLI::App& app, Context& context,
   add("--from", options->from, "first instant or day, UTC", "TIME");
   add("--until", options->until, "the end: first instant or day that no longer counts", "TIME");
   add_history_options(app, options->history);
-  add_output_options(app, options->output, "table|json|csv");
+  add_output_options(app, options->output, "table|json|csv|html");
   return [options, &context, work](const Parsed&) { return work(context, *options); };
 }
 
@@ -43,7 +43,7 @@ Runner declare_devices(CLI::App& app, Context& context) {
                                           "input")
       ->required()
       ->type_name("");
-  add_output_options(app, options->output, "table|json|csv");
+  add_output_options(app, options->output, "table|json|csv|html");
   return [options, &context](const Parsed&) {
     return reports::report_devices(context, *options);
   };

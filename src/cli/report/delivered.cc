@@ -164,10 +164,11 @@ int report_delivered(Context& context, const ReportOptions& options) {
   const int places = hour_places(*format);
   const std::vector<TeamRow> rows = rows_of_teams(*demand, places);
   const std::string word(name_of(by->front()));
-  std::vector<std::pair<std::string, std::string>> head{
-      {"Period", period_text({demand->owed.begin, demand->owed.end})}};
-  if (demand->capacity) head.push_back({"Capacity", report::gpu_words(*demand->capacity)});
-  Page page{.head = key_values(head) + "\n",
+  Facts facts{{"Period", period_text({demand->owed.begin, demand->owed.end})}};
+  if (demand->capacity) facts.push_back({"Capacity", report::gpu_words(*demand->capacity)});
+  Page page{.title = "GPU time owed and delivered",
+            .facts = std::move(facts),
+            .parts = {},
             .table = report::Table({{by->front() == By::kUser ? "USER" : "QUEUE", Align::kLeft,
                                      true},
                                     {"GPUS", Align::kRight},

@@ -144,7 +144,9 @@ int report_devices(Context& context, const DevicesOptions& options) {
                                              "prints (DCGM_FI_... series with a label gpu)",
                                              options.file));
   }
-  Page page{.head = {},
+  Page page{.title = "Devices in one scrape",
+            .facts = {},
+            .parts = {},
             .table = devices_table(use),
             .foot = report::counted(std::ssize(use.devices), "device") + ", " +
                     known_text(use.power_watts) + " W. n/a: cannot be known from this scrape.\n",

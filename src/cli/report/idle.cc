@@ -151,7 +151,9 @@ int report_idle(Context& context, const ReportOptions& options) {
   const int places = hour_places(*format);
   round_rows(rows, places);
   const Int128 beyond = rows.back().amounts[kBeyond];
-  Page page{.head = head_text(*input) + "\n",
+  Page page{.title = "Idle GPU time",
+            .facts = facts_of(*input),
+            .parts = {},
             .table = report::Table({{word == "day" ? "DAY" : "MODEL", Align::kLeft, true},
                                     {"CAPACITY", Align::kRight},
                                     {"HELD", Align::kRight},
@@ -167,6 +169,10 @@ int report_idle(Context& context, const ReportOptions& options) {
   if (beyond != 0) {
     page.notes.push_back(fixed_text(-beyond, places) +
                          " GPU-hours were held beyond the capacity; --on seems too small");
+  }
+  for (const IdleColumn column : {kHeld, kIdle, kDrained}) {
+    const Int128 amount = rows.back().amounts[column];
+    page.parts.push_back({std::string(kIdleNames[column]), fixed_text(amount, places), amount});
   }
   fill_page(page, rows, word, places);
   return print_page(context, options.output, std::move(page));

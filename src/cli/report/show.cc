@@ -11,6 +11,20 @@
 
 namespace rota::cli::reports {
 
+namespace {
+
+std::string html_of(const Page& page) {
+  report::HtmlPage html{.title = page.title,
+                        .facts = page.facts,
+                        .body = report::html_bar(page.parts) + report::html_table(page.table),
+                        .remarks = {}};
+  for (const std::string_view line : split(page.foot, '\n')) html.remarks.emplace_back(line);
+  for (const std::string& note : page.notes) html.remarks.push_back("Note: " + note + ".");
+  return report::html_page(html);
+}
+
+}  // namespace
+
 int print_page(Context& context, const OutputOptions& output, Page page) {
   const auto format = output.format();
   if (!format) return report_error(context, format.error());
@@ -23,14 +37,18 @@ int print_page(Context& context, const OutputOptions& output, Page page) {
       context.out << page.csv;
       for (const std::string& note : page.notes) context.err << "Note: " << note << ".\n";
       break;
+    case Format::kHtml:
+      context.out << html_of(page);
+      break;
     default:
-      context.out << page.head << page.table.text(table_style(context, output)) << page.foot;
+      if (!page.facts.empty()) context.out << key_values(page.facts) << "\n";
+      context.out << page.table.text(table_style(context, output)) << page.foot;
       for (const std::string& note : page.notes) context.out << "Note: " << note << ".\n";
   }
   return kExitOk;
 }
 
-std::string head_text(const ReportInput& input) {
+Facts facts_of(const ReportInput& input) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < input.pools.size(); ++i) {
     const std::string& model = input.pools[i].model;
@@ -39,7 +57,7 @@ std::string head_text(const ReportInput& input) {
   }
   std::string capacity = report::gpu_words(input.capacity());
   if (!parts.empty()) capacity += ": " + join(parts, ", ");
-  return key_values({{"Period", period_text(input.period())}, {"Capacity", capacity}});
+  return {{"Period", period_text(input.period())}, {"Capacity", capacity}};
 }
 
 api::Json head_json(std::string_view report, const ReportInput& input) {

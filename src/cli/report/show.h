@@ -2,18 +2,25 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/json.h"
 #include "cli/context.h"
 #include "cli/report/input.h"
+#include "report/html.h"
 #include "report/table.h"
 
 namespace rota::cli::reports {
 
-/// A report as it is printed: head and table for people, one object for programs.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// A report as it is printed: facts and table for people, one object for programs.
 struct Page {
-  std::string head;                    // lines above the table
+  std::string title;                   // of HTML
+  Facts facts;                         // above the table
+  std::vector<report::HtmlPart> parts;  // where the whole went, for a bar; may be empty
   report::Table table;
   std::string foot;                    // lines below it
   api::Json json;                      // all of it
@@ -24,8 +31,8 @@ struct Page {
 /// Prints it in that form; notes stand below a table, in the object, and beside CSV on `err`.
 int print_page(Context& context, const OutputOptions& output, Page page);
 
-/// `Period:` and `Capacity:` lines.
-[[nodiscard]] std::string head_text(const ReportInput& input);
+/// Period and capacity.
+[[nodiscard]] Facts facts_of(const ReportInput& input);
 /// `report`, `begin`, `end`, `gpus`.
 [[nodiscard]] api::Json head_json(std::string_view report, const ReportInput& input);
 
@@ -33,7 +40,7 @@ int print_page(Context& context, const OutputOptions& output, Page page);
 constexpr int kHourPlacesShown = 3;
 constexpr int kHourPlacesExact = 6;
 [[nodiscard]] inline int hour_places(Format format) {
-  return format == Format::kTable ? kHourPlacesShown : kHourPlacesExact;
+  return format == Format::kTable || format == Format::kHtml ? kHourPlacesShown : kHourPlacesExact;
 }
 
 /// `12.3 %` of a whole; a dash when the whole is zero.

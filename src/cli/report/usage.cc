@@ -159,6 +159,24 @@ std::string foot_text(const ReportInput& input, const Shape& shape) {
   return text + input.import_notes;
 }
 
+/// Where all of it went: kinds of held time, then what nobody held.
+std::vector<report::HtmlPart> parts_of_report(const ReportLines& report, What what) {
+  std::vector<report::HtmlPart> parts;
+  const bool is_cost = what == What::kCost;
+  const int places = is_cost ? ReportLines::kMoneyPlaces : report.hour_places;
+  const auto add = [&](std::string_view name, Int128 amount) {
+    parts.push_back({std::string(name), fixed_text(amount, places), amount});
+  };
+  const Amounts& all = is_cost ? report.lines.back().cost : report.lines.back().hours;
+  std::size_t kind = 0;
+  for (const std::string_view name : names_of(audit::HeldKind{})) add(name, all.held[kind++]);
+  for (const ReportLine& line : report.lines) {
+    if (line.kind != LineKind::kIdle && line.kind != LineKind::kDrained) continue;
+    add(name_of(line.kind), is_cost ? line.cost.total : line.hours.total);
+  }
+  return parts;
+}
+
 int report_lines(Context& context, const ReportOptions& options, What what) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
@@ -180,7 +198,9 @@ int report_lines(Context& context, const ReportOptions& options, What what) {
     add_budgets(*budgets, report);
   }
   finish_lines(report);
-  Page page{.head = head_text(*input) + "\n",
+  Page page{.title = what == What::kCost ? "Cost of GPU time" : "GPU time",
+            .facts = facts_of(*input),
+            .parts = parts_of_report(report, what),
             .table = lines_table(report, shape),
             .foot = foot_text(*input, shape),
             .json = head_json(what == What::kCost ? "cost" : "usage", *input),
