@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/random.h"
+
 namespace rota::audit {
 namespace {
 
@@ -49,6 +51,23 @@ TEST(MetricText, AnErrorHasItsPlace) {
   EXPECT_EQ(where("a 1 two"), "f:1:5");
   EXPECT_EQ(where("a 1 2 3"), "f:1:7");
   EXPECT_EQ(where("{} 1"), "f:1:1");
+}
+
+TEST(MetricText, GarbageIsAnErrorOrLinesAndNoMore) {
+  const std::string letters = "a{}\"=\\, 1.e-+NI\n#\t";
+  Random random(5);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (std::uint64_t n = random.below(30); n > 0; --n) {
+      text += letters[random.below(letters.size())];
+    }
+    const auto lines = parse_metric_text(text, "f");
+    if (!lines) {
+      EXPECT_EQ(lines.error().where.find("f:"), 0u) << text;
+      continue;
+    }
+    for (const MetricLine& line : *lines) EXPECT_FALSE(line.name.empty()) << text;
+  }
 }
 
 TEST(MetricText, NothingIsNothing) {

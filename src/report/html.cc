@@ -19,7 +19,7 @@ constexpr std::string_view kStyle =
     "th,td{padding:.3em .6em;border-bottom:1px solid #dde3ea;text-align:left}\n"
     "th{border-bottom:2px solid #182430}.r{text-align:right;white-space:nowrap}\n"
     ".dim{color:#566270}.bad{color:#a31515;font-weight:600}.good{color:#0a5c2b}\n"
-    "tbody tr:last-child td{border-top:2px solid #182430;font-weight:600}\n"
+    "tr.all td{border-top:2px solid #182430;font-weight:600}\n"
     "svg{display:block;width:100%;height:2.2em;margin:.4em 0}\n"
     "ul.key{list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.4em;padding:0;"
     "margin:0 0 1.4em}\n"
@@ -94,7 +94,7 @@ std::string html_table(const Table& table) {
   }
   text += "</tr></thead>\n<tbody>\n";
   for (const std::vector<Cell>& row : table.rows()) {
-    text += "<tr>";
+    text += !row.empty() && row[0].text == "(all)" ? "<tr class=\"all\">" : "<tr>";
     for (std::size_t i = 0; i < table.columns().size(); ++i) {
       text += cell_html(table.columns()[i], i < row.size() ? row[i] : Cell());
     }

@@ -14,7 +14,8 @@ namespace rota::report {
 /// For text and attributes: & < > " ' as entities, control characters as blanks.
 [[nodiscard]] std::string html_escaped_text(std::string_view text);
 
-/// The table with its headings. A cell that is a percentage, like `12.3 %`, has a bar behind it.
+/// The table with its headings. A cell that is a percentage, like `12.3 %`, has a bar behind it; a
+/// row that begins with `(all)` is set apart as a sum.
 [[nodiscard]] std::string html_table(const Table& table);
 
 /// One part of a whole.

@@ -21,6 +21,7 @@ TEST(Html, ATableWithBarsBehindPercentages) {
   table.add_row({{"much"}, {"140 %"}});
   table.add_row({{"less"}, {"-3.0 %"}});
   table.add_row({{"short"}});
+  table.add_row({{"(all)"}, {"1"}});
   const std::string text = html_table(table);
   EXPECT_TRUE(has(text, "<th scope=\"col\">NAME</th><th scope=\"col\" class=\"r\">PART</th>"));
   EXPECT_TRUE(has(text, "<td>&lt;b&gt;</td>"));
@@ -29,6 +30,7 @@ TEST(Html, ATableWithBarsBehindPercentages) {
   EXPECT_TRUE(has(text, "#cfe0f2 100.0%"));
   EXPECT_TRUE(has(text, "<td class=\"r\">-3.0 %</td>"));
   EXPECT_TRUE(has(text, "<td>short</td><td class=\"r\"></td>"));
+  EXPECT_TRUE(has(text, "<tr class=\"all\"><td>(all)</td>"));
 }
 
 TEST(Html, ABarOfParts) {

@@ -210,6 +210,8 @@ expect 2 rota report usages "$sacct"
 expect 2 rota report usage "$sacct" --prices 2
 complains "--prices"
 expect 2 rota report usage "$sacct" --by team
+expect 2 rota report usage "$sacct" --by queue,user
+complains "expected one of queue, user, class, model, job"
 expect 2 rota report usage nowhere.csv
 printf 'submit,run,gpus\n10,5,0\n' >none.csv
 expect 2 rota report usage none.csv

@@ -100,6 +100,10 @@ Result<Period> period_of(const ReportOptions& options, std::optional<Period> tol
     return usage_error("the period is empty: it begins " + point_text(period.begin) +
                        " and ends " + point_text(period.end) + "; see --from and --until");
   }
+  if (period.end.ns() / 2 - period.begin.ns() / 2 > Duration::days(36'525).ns() / 2) {
+    return usage_error("the period is longer than 100 years: it begins " +
+                       point_text(period.begin) + "; see --from and --until");
+  }
   return period;
 }
 

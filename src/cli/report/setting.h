@@ -40,7 +40,7 @@ struct Period {
 
 /// --month, or --from and --until; what is not given is taken from `told`, the time that the input
 /// covers. Dates count as UTC; a plain number is seconds since the start of a trace without dates.
-/// Error: kInvalidArgument, also when nothing lies between.
+/// Error: kInvalidArgument, also when nothing lies between, or more than 100 years.
 [[nodiscard]] Result<Period> period_of(const ReportOptions& options, std::optional<Period> told);
 
 /// `vision=3,speech=2` with amounts of at most `digits` places, scaled by 10^digits. Error: no

@@ -40,6 +40,7 @@ TEST(ReportPeriod, WhatIsNoPeriod) {
   EXPECT_FALSE(period_of({.month = "2026-10", .until = "2026-11-01"}, told).ok());
   EXPECT_FALSE(period_of({.from = "2026-10-10"}, told).ok());
   EXPECT_FALSE(period_of({.from = "monday"}, told).ok());
+  EXPECT_FALSE(period_of({.from = "1900-01-01", .until = "2199-01-01"}, told).ok());
 }
 
 TEST(ReportPeriod, ATraceWithoutDatesCountsFromItsStart) {

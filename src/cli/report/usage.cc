@@ -23,8 +23,9 @@ Result<By> by_of(const std::string& text, By otherwise) {
   const auto read = enum_list<By>("--by", text);
   if (!read) return read.error();
   if (read->size() == 1) return read->front();
-  return usage_error("--by '" + text + "': expected one of " +
-                     join({names_of(By{}).begin(), names_of(By{}).end()}, ", "));
+  const auto names = names_of(By{});
+  const std::vector<std::string> known(names.begin(), names.end());
+  return usage_error("--by '" + text + "': expected one of " + join(known, ", "));
 }
 
 std::string in_capitals(std::string_view word) {
