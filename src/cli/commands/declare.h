@@ -36,9 +36,9 @@ Runner declare_demo(CLI::App& app, Context& context);
 Runner declare_sim(CLI::App& app, Context& context);
 Runner declare_replay(CLI::App& app, Context& context);
 Runner declare_import(CLI::App& app, Context& context);
-Runner declare_report(CLI::App& app, Context& context);
 Runner declare_study(CLI::App& app, Context& context);
 Runner declare_study_sharing(CLI::App& app, Context& context);
+Runner declare_report(CLI::App& app, Context& context);
 Runner declare_completion(CLI::App& app, Context& context);
 Runner declare_version(CLI::App& app, Context& context);
 
