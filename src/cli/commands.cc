@@ -145,6 +145,23 @@ constexpr Command kAudit{
     "rota audit jobs.csv --map submit=created,gpus=ngpu,run=seconds -o json",
     false, declare_audit};
 
+constexpr Command kReport{
+    "report", kOffline, "bills and balances of GPU time over past jobs",
+    "usage|cost|idle|delivered [OPTION...] HISTORY...\ndevices [OPTION...] SCRAPE",
+    "usage, cost, idle: lines that add up to the cluster's GPUs times the period, with what was\n"
+    "idle, failed, preempted or drained. Parts of a GPU count as parts.\n"
+    "delivered: what teams were owed, and what they got of it.\n"
+    "devices: one scrape of DCGM's exporter, without what cannot be known.\n"
+    "HISTORY is as in rota import. usage, cost and idle also take a table of holdings (node, gpu,\n"
+    "job, queue, fraction, start, end, price_per_gpu_hour), delivered one of demand by the hour\n"
+    "(hour, queue, demand_gpus, used_gpus).",
+    "rota report usage week.psv --on 64x8 --by user\n"
+    "rota report cost week.psv --on cluster.scenario --month 2026-10 --prices h100=2.5,a100=1.2\n"
+    "rota report idle week.psv --on 64x8 --by day\n"
+    "rota report delivered week.psv --on 64x8 --shares vision=3,speech=2\n"
+    "curl -s node1:9400/metrics | rota report devices -",
+    false, declare_report};
+
 constexpr Command kStudy{
     "study", kOffline, "experiments on past jobs and on lists of nodes and tasks",
     "packing|sharing [OPTION...]",
@@ -172,7 +189,8 @@ constexpr Command kAll[] = {
     kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
     kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
     kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
-    kDemo,   kSim,    kReplay,  kImport, kAudit, kStudy,  kCompletion, kVersionCommand,
+    kDemo,   kSim,    kReplay,  kImport, kAudit, kReport, kStudy,  kCompletion,
+    kVersionCommand,
 };
 
 }  // namespace

@@ -38,6 +38,8 @@ class Table {
   explicit Table(std::vector<Column> columns);
   void add_row(std::vector<Cell> cells);
   [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<std::vector<Cell>>& rows() const { return rows_; }
   /// Lines without trailing spaces, each ended by a newline. Columns stand two spaces apart.
   [[nodiscard]] std::string text(const TableStyle& style) const;
 

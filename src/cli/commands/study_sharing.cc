@@ -15,6 +15,7 @@
 #include "cli/time_text.h"
 #include "cli/usage.h"
 #include "history/job_csv.h"
+#include "report/words.h"
 #include "sim/trial.h"
 
 namespace rota::cli {
