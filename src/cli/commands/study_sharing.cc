@@ -425,7 +425,9 @@ int study_sharing(Context& context, const SharingOptions& options) {
     }
     context.out << "DELIVERED: of the GPU time that teams wanted and their weights entitled them "
                    "to.\nDebug jobs: one GPU, at most "
-                << options.debug_under << ", none of the team's in the 5 minutes before. The other waits are of all other jobs that started.\n";
+                << options.debug_under
+                << ", none of the team's in the 5 minutes before. The other waits are of all other "
+                   "jobs that started.\n";
     return kExitOk;
   }
   api::Json document = api::Json::object();
