@@ -292,7 +292,7 @@ double gpu_hours(Int128 time) {
 const sim::TrialQueue* worst_of(const sim::TrialResult& result) {
   const sim::TrialQueue* worst = nullptr;
   for (const sim::TrialQueue& queue : result.queues) {
-    if (queue.owed == 0) continue;
+    if (queue.owed == 0 || queue.name == kDebugQueue) continue;
     if (worst == nullptr ||
         part(queue.delivered, queue.owed) < part(worst->delivered, worst->owed)) {
       worst = &queue;
