@@ -89,7 +89,7 @@ std::optional<Slot> Timeline::earliest(const Placer& placer, const PlanQuery& qu
 
 // ---- CountTimeline ----
 
-CountTimeline::CountTimeline(std::vector<std::int64_t> free_by_node) {
+CountTimeline::CountTimeline(const std::vector<std::int64_t>& free_by_node) {
   for (const std::int64_t free : free_by_node) {
     nodes_.push_back({{std::numeric_limits<std::int64_t>::min(), free}});
   }

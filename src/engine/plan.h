@@ -56,7 +56,7 @@ class Timeline {
 /// Counts of free whole GPUs by node over time; for jobs of whole GPUs without further wishes.
 class CountTimeline {
  public:
-  explicit CountTimeline(std::vector<std::int64_t> free_by_node);
+  explicit CountTimeline(const std::vector<std::int64_t>& free_by_node);
   void take(NodeIndex node, Instant from, const std::optional<Instant>& to, std::int64_t count);
   struct Found {
     Instant at;

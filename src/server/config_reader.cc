@@ -15,8 +15,8 @@ void ConfigErrors::add(const YAML::Node& at, const std::string& message) {
                 .where = telemetry::place_of(file, at.Mark())};
 }
 
-ConfigReader::ConfigReader(YAML::Node node, std::string path, ConfigErrors& errors)
-    : node_(std::move(node)), path_(std::move(path)), errors_(errors) {
+ConfigReader::ConfigReader(const YAML::Node& node, std::string path, ConfigErrors& errors)
+    : node_(node), path_(std::move(path)), errors_(errors) {
   if (!node_.IsDefined() || node_.IsNull()) {
     node_ = YAML::Node(YAML::NodeType::Map);
   } else if (!node_.IsMap()) {

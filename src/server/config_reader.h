@@ -30,7 +30,7 @@ struct ConfigErrors {
 class ConfigReader {
  public:
   /// `path` names the mapping in messages: "queues.research". An absent node reads as empty.
-  ConfigReader(YAML::Node node, std::string path, ConfigErrors& errors);
+  ConfigReader(const YAML::Node& node, std::string path, ConfigErrors& errors);
   /// Reports keys nobody asked for.
   ~ConfigReader();
   ConfigReader(const ConfigReader&) = delete;

@@ -220,7 +220,7 @@ class Driver final : public Service {
   void take_decision(Turn& turn, const Decision& decision);
   void job_changed(Turn& turn, const JobChanged& change);
   Result<api::Job> put_history(Turn& turn, JobId job);  // of a final one; the record
-  void add_order(store::OrderRow row);
+  void add_order(const store::OrderRow& row);
   void note_job(Turn& turn, JobId job, Note note);
   void note_node(Turn& turn, const std::string& node, Note note);
   [[nodiscard]] std::string called(JobId job) const;  // "job 7 (train.sh)"

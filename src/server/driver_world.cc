@@ -215,7 +215,7 @@ void Driver::attempt_ended(Turn& turn, const AttemptEnded& fact) {
 
 // ---- decisions ----
 
-void Driver::add_order(store::OrderRow row) {
+void Driver::add_order(const store::OrderRow& row) {
   options_.store->add_order(row);
   orders_.add(row);
 }

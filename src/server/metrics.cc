@@ -11,13 +11,13 @@ namespace rota::server {
 namespace {
 
 const std::vector<double>& wait_bounds() {
-  static const std::vector<double> bounds = {1,    5,    15,    60,    300,   900,
-                                             1800, 3600, 14400, 43200, 86400, 604800};
-  return bounds;
+  static const std::vector<double> kBounds = {1,    5,    15,    60,    300,   900,
+                                              1800, 3600, 14400, 43200, 86400, 604800};
+  return kBounds;
 }
 const std::vector<double>& cycle_bounds() {
-  static const std::vector<double> bounds = {0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5};
-  return bounds;
+  static const std::vector<double> kBounds = {0.0001, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5};
+  return kBounds;
 }
 
 /// A label's value with the three characters that the format escapes.

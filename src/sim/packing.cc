@@ -202,8 +202,9 @@ class Tenants {
  private:
   void settle(std::int64_t id, TaskAlloc task, const engine::Request& wish) {
     floor_.ledger().take(task);
-    node_of_[id] = task.node;
-    residents_[static_cast<std::size_t>(task.node)].push_back({id, std::move(task), &wish});
+    const NodeIndex node = task.node;
+    node_of_[id] = node;
+    residents_[static_cast<std::size_t>(node)].push_back({id, std::move(task), &wish});
   }
 
   Floor& floor_;

@@ -53,6 +53,7 @@ std::string_view state_word(JobState state) {
 
 std::vector<std::string> nodes_of(const std::vector<TaskPlace>& places) {
   std::vector<std::string> nodes;
+  nodes.reserve(places.size());
   for (const auto& place : places) nodes.push_back(place.node);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

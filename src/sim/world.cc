@@ -185,6 +185,7 @@ std::vector<Event> World::end_all(Instant now, Hit&& hit, const AttemptEnded& fa
     if (hit(attempt.places)) hits.push_back(id);
   }
   std::vector<Event> events;
+  events.reserve(hits.size());
   for (const auto id : hits) events.push_back(end(now, id, fact));
   return events;
 }

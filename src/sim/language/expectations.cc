@@ -331,6 +331,7 @@ const KeyRule* find_rule(const std::vector<KeyRule>& rules, const Reader& reader
     return nullptr;
   }
   std::vector<std::string> known;
+  known.reserve(rules.size());
   for (const auto& rule : rules) known.emplace_back(rule.key);
   reader.error_at(argument.column,
                   unknown_word("key of " + name_of_subject(subject), argument.key, known));

@@ -247,14 +247,14 @@ void read_keys(const Reader& reader, JobTemplate& job) {
 }  // namespace
 
 const std::vector<std::string>& job_keys() {
-  static const std::vector<std::string> keys{
+  static const std::vector<std::string> kKeys{
       "queue",       "user",     "class",      "priority", "gpus",       "slots",
       "mig",         "tasks",    "min_tasks",  "model",    "gpu_memory", "cpus",
       "memory",      "distinct_devices",       "same",     "prefer",     "on",
       "exclude",     "time",     "runs",       "min_runtime",            "charge",
       "checkpoint",  "deadline", "begin",      "after",    "afterok",    "afterany",
       "site",        "data",     "label.KEY"};
-  return keys;
+  return kKeys;
 }
 
 std::vector<std::string> job_keys_and(const std::vector<std::string>& more) {

@@ -10,12 +10,12 @@ namespace rota::sim {
 namespace {
 
 const std::vector<std::string>& policy_keys() {
-  static const std::vector<std::string> keys{
+  static const std::vector<std::string> kKeys{
       "order",   "fairness", "backfill",         "placement",        "reclaim",
       "grace",   "retries",  "min_runtime_max",  "retry_on",         "quarantine_after",
       "infeasible",          "dependency_never", "session_idle_warn", "session_idle_end",
       "spill",   "cpus_reserved_per_gpu"};
-  return keys;
+  return kKeys;
 }
 
 /// `instant`, `window:7d`, `half_life:7d`.
