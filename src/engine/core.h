@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "engine/future.h"
+#include "engine/holders.h"
 #include "engine/owners.h"
 #include "engine/place.h"
 #include "engine/plan.h"
@@ -121,6 +122,7 @@ struct Core {
   std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
   Estimates estimates;
   std::map<ShapeIndex, ShortagesFound> shortages;  // found so far, like the estimates
+  std::optional<Holders> holders;    // gathered for verdicts, like the estimates
 
   // ---- apply.cc ----
   Status apply(Instant now, const Event& event);
@@ -298,6 +300,7 @@ struct Core {
   void state_changes() {
     estimates.ready = false;
     shortages.clear();
+    holders.reset();
   }
   void decide(Decision decision) { queued.push_back(std::move(decision)); }
   [[nodiscard]] const Request& request(const JobRec& j) const {

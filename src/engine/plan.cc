@@ -144,24 +144,35 @@ std::int64_t CountTimeline::least_free(const Steps& steps, std::int64_t from,
   return least;
 }
 
-std::optional<std::int64_t> CountTimeline::earliest_on(const Steps& steps, std::int64_t from,
-                                                       std::int64_t length,
-                                                       std::int64_t need) const {
-  auto step = std::upper_bound(steps.begin(), steps.end(), from,
+std::vector<std::int64_t>& CountTimeline::full_until(std::int64_t need) const {
+  const auto index = static_cast<std::size_t>(need);
+  if (full_until_.size() <= index) full_until_.resize(index + 1);
+  auto& known = full_until_[index];
+  if (known.empty()) known.assign(nodes_.size(), std::numeric_limits<std::int64_t>::min());
+  return known;
+}
+
+std::int64_t CountTimeline::earliest_on(const Steps& steps, const Need& ask,
+                                        std::int64_t& full) const {
+  std::int64_t start = std::max(ask.from, full);
+  auto step = std::upper_bound(steps.begin(), steps.end(), start,
                                [](std::int64_t t, const Step& s) { return t < s.at; });
   --step;
-  std::int64_t start = from;
-  for (; step != steps.end(); ++step) {
+  bool never_yet = true;
+  while (start <= ask.bound) {
     const auto next = step + 1;
-    if (step->free < need) {
-      if (next == steps.end()) return std::nullopt;
-      start = next->at;
-      continue;
+    const bool last = next == steps.end();
+    if (step->free >= ask.need) {
+      never_yet = false;
+      if (last || (ask.length != kForever && next->at - start >= ask.length)) return start;
+    } else {
+      start = last ? kForever : next->at;
+      if (never_yet) full = start;
     }
-    if (next == steps.end()) return start;
-    if (length != kForever && next->at - start >= length) return start;
+    if (last) break;
+    step = next;
   }
-  return std::nullopt;
+  return kForever;
 }
 
 std::optional<CountTimeline::Found> CountTimeline::gang_at(const PlanQuery& query,
@@ -204,17 +215,24 @@ std::optional<CountTimeline::Found> CountTimeline::earliest(const PlanQuery& que
     return std::nullopt;
   }
   const std::int64_t length = query.length ? query.length->ns() : kForever;
-  std::optional<Found> best;
+  if (from < asked_from_) full_until_.clear();
+  asked_from_ = from;
+  std::vector<std::int64_t>& full = full_until(query.request.whole);
+  Need ask{from, length, query.request.whole, kForever};
+  NodeIndex best = kNone;
   std::int64_t best_free = 0;
   for (const NodeIndex n : query.request.nodes) {
-    const auto at = earliest_on(nodes_[n], from, length, query.request.whole);
-    if (!at || (best && *at > best->at.ns())) continue;
-    const std::int64_t free = least_free(nodes_[n], *at, *at + 1);
-    if (best && *at == best->at.ns() && free >= best_free) continue;
-    best = Found{Instant(*at), {{n, 1}}};
+    if (full[n] > ask.bound) continue;
+    const std::int64_t at = earliest_on(nodes_[n], ask, full[n]);
+    if (at == kForever) continue;
+    const std::int64_t free = least_free(nodes_[n], at, at + 1);
+    if (at == ask.bound && free >= best_free) continue;
+    ask.bound = at;
+    best = n;
     best_free = free;
   }
-  return best;
+  if (best == kNone) return std::nullopt;
+  return Found{Instant(ask.bound), {{best, 1}}};
 }
 
 }  // namespace rota::engine

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -74,14 +75,26 @@ class CountTimeline {
     std::int64_t free = 0;  // from `at` to the next step
   };
   using Steps = std::vector<Step>;
-  [[nodiscard]] std::optional<std::int64_t> earliest_on(const Steps& steps, std::int64_t from,
-                                                        std::int64_t length,
-                                                        std::int64_t need) const;
+  /// What is asked of one node: `need` GPUs for `length` from `from` on, by `bound` at the latest.
+  struct Need {
+    std::int64_t from = 0;
+    std::int64_t length = 0;
+    std::int64_t need = 0;
+    std::int64_t bound = 0;
+  };
+  /// The instant, or the end of time. `full` of the node is raised by what is learned.
+  [[nodiscard]] std::int64_t earliest_on(const Steps& steps, const Need& ask,
+                                         std::int64_t& full) const;
+  /// By node: from `asked_from_` until this instant it never has `need` free. It only rises, since
+  /// nothing is given back.
+  [[nodiscard]] std::vector<std::int64_t>& full_until(std::int64_t need) const;
   [[nodiscard]] std::int64_t least_free(const Steps& steps, std::int64_t from,
                                         std::int64_t to) const;
   [[nodiscard]] std::optional<Found> gang_at(const PlanQuery& query, std::int64_t at) const;
   std::vector<Steps> nodes_;
   std::multiset<std::int64_t> releases_;
+  mutable std::vector<std::vector<std::int64_t>> full_until_;  // by need, then node
+  mutable std::int64_t asked_from_ = std::numeric_limits<std::int64_t>::min();
 };
 
 /// The reservations of a conservative pass, kept from cycle to cycle while nothing unforeseen

@@ -390,7 +390,7 @@ void explain_shortage(Core& core, const JobRec& job, Verdict& verdict) {
       found.reasons.push_back(std::move(reason));
     }
   }
-  const std::int64_t freeable = core.freeable_for(job);
+  const std::int64_t freeable = freeable_for(core, job);
   for (Reason reason : found.reasons) {
     if (reason.resource == ReasonResource::kGpu) reason.freeable = freeable;
     reason.preemption_helps = freeable > 0;
