@@ -233,19 +233,23 @@ bool Owners::contains(QueueIndex ancestor, QueueIndex queue) const {
 }
 
 std::strong_ordering Owners::excess(QueueIndex a, QueueIndex b) const {
-  if (a == b) return std::strong_ordering::equal;
-  const auto pa = path(a);
-  const auto pb = path(b);
-  auto i = pa.rbegin();
-  auto j = pb.rbegin();
-  while (i != pa.rend() && j != pb.rend() && *i == *j) {
-    ++i;
-    ++j;
+  const auto depth = [this](QueueIndex queue) {
+    int levels = 0;
+    for (QueueIndex q = queue; q != kNone; q = state_.queues[q].parent) ++levels;
+    return levels;
+  };
+  int deep_a = depth(a);
+  int deep_b = depth(b);
+  for (; deep_a > deep_b; --deep_a) a = state_.queues[a].parent;
+  for (; deep_b > deep_a; --deep_b) b = state_.queues[b].parent;
+  if (a == b) return std::strong_ordering::equal;  // one contains the other
+  while (state_.queues[a].parent != state_.queues[b].parent) {
+    a = state_.queues[a].parent;
+    b = state_.queues[b].parent;
   }
-  if (i == pa.rend() || j == pb.rend()) return std::strong_ordering::equal;
-  const QueueRec& x = state_.queues[*i];
-  const QueueRec& y = state_.queues[*j];
-  return compare_served(x.held - share_[*i] * 1000, x.spec.weight, y.held - share_[*j] * 1000,
+  const QueueRec& x = state_.queues[a];
+  const QueueRec& y = state_.queues[b];
+  return compare_served(x.held - share_[a] * 1000, x.spec.weight, y.held - share_[b] * 1000,
                         y.spec.weight);
 }
 
