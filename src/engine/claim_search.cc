@@ -12,7 +12,7 @@ namespace {
 
 /// Negative: of two candidates of one queue, both whole jobs or both parts, a is taken before b;
 /// 0: they are parts of one job. `ids` false leaves out the rule for ties.
-int compare_in_queue(const Candidate& a, const Candidate& b, bool ids) {
+inline int compare_in_queue(const Candidate& a, const Candidate& b, bool ids) {
   if (a.priority != b.priority) return a.priority < b.priority ? -1 : 1;
   if (a.lost != b.lost) return a.lost < b.lost ? -1 : 1;
   if (a.started != b.started) return a.started > b.started ? -1 : 1;
@@ -21,10 +21,12 @@ int compare_in_queue(const Candidate& a, const Candidate& b, bool ids) {
 }
 
 /// For heaps: the one to be taken first is at the front.
-bool taken_later(const Candidate* a, const Candidate* b) {
-  const int order = compare_in_queue(*a, *b, true);
-  return order != 0 ? order > 0 : a->part < b->part;
-}
+struct TakenLater {
+  bool operator()(const Candidate* a, const Candidate* b) const {
+    const int order = compare_in_queue(*a, *b, true);
+    return order != 0 ? order > 0 : a->part < b->part;
+  }
+};
 
 /// Candidates of one queue, all whole jobs or all parts, all charged or none; the next one in
 /// front. Shares allow either the first of them or none.
@@ -45,7 +47,7 @@ struct VictimLane {
     return false;
   }
   void pop() {
-    std::pop_heap(heap.begin(), heap.end(), taken_later);
+    std::pop_heap(heap.begin(), heap.end(), TakenLater{});
     heap.pop_back();
   }
 };
@@ -62,7 +64,7 @@ std::vector<VictimLane> lanes_of(const std::vector<Candidate>& candidates) {
   }
   std::vector<VictimLane> out;
   for (auto& [kind, lane] : lanes) {
-    std::make_heap(lane.heap.begin(), lane.heap.end(), taken_later);
+    std::make_heap(lane.heap.begin(), lane.heap.end(), TakenLater{});
     out.push_back(std::move(lane));
   }
   return out;
