@@ -35,6 +35,7 @@ void Core::advance_drains() {
   for (NodeIndex n = 0; n < static_cast<NodeIndex>(state.nodes.size()); ++n) {
     const NodeRec& node = state.nodes[n];
     if (!node.leaving() || !node.up()) continue;
+    drop_moves_to(n, kNone);
     for (const JobId id : jobs_on(n, kNone)) {
       JobRec& there = job(id);
       if (there.phase == Phase::kClaiming) {

@@ -132,6 +132,7 @@ Status Core::on(const NodeReported& e) {
   const NodeIndex node = known->second;
   if (!same) {
     // Only claims are left here: what they promised may not be there any more.
+    drop_moves_to(node, kNone);
     for (const JobId id : jobs_on(node, kNone)) drop_claim(job(id));
   }
   const bool may_host_more = !same || rec.removed;
@@ -164,6 +165,7 @@ std::vector<JobId> Core::jobs_on(NodeIndex node, std::int32_t device) const {
 }
 
 void Core::stop_jobs_on(NodeIndex node, std::int32_t device, StopCause cause) {
+  drop_moves_to(node, device);
   for (const JobId id : jobs_on(node, device)) {
     JobRec& job = this->job(id);
     if (job.phase == Phase::kClaiming) {

@@ -45,6 +45,12 @@ struct Claim {
   std::string tie_rule;         // how the last choice was made when it was a tie
 };
 
+/// A place that can be had when small jobs move elsewhere.
+struct Moves {
+  Claim claim;
+  std::vector<Tasks> places;   // where the victims go, one by one
+};
+
 /// EASY: the first blocked job and the instant at which it can start.
 struct Reservation {
   JobId job;
@@ -102,6 +108,7 @@ struct Core {
   std::set<JobId> infeasible;        // pending, could never start on this cluster
   std::set<JobId> claiming;
   std::set<JobId> unsettled;         // active, will leave at an instant that is not fixed yet
+  std::set<JobId> moving;            // stopping, with a place held elsewhere
   std::set<JobId> interactive;       // running sessions
   std::set<JobId> elastic;           // active, may grow or shrink
   std::set<JobId> with_deadline;     // not final
@@ -238,6 +245,17 @@ struct Core {
   bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const;
   /// The same for charged victims of another queue.
   bool queue_within_share(const JobRec& claimant, QueueIndex victims, std::int64_t milli) const;
+
+  // ---- consolidate.cc ----
+  /// Moves of small jobs off one node that let a blocked job start; none: no such moves, or they
+  /// would not pay. O(takeable jobs + tries * placements).
+  std::optional<Moves> find_moves(const JobRec& claimant);
+  void make_moves(JobRec& claimant, Moves moves);
+  /// The job is gone from its old place and free to start: it does so where its new one is held.
+  void arrive(JobRec& job);
+  void drop_move(JobRec& job);
+  /// Of places on that node, or on that device of it (kNone: any).
+  void drop_moves_to(NodeIndex node, std::int32_t device);
 
   // ---- reserve.cc ----
   std::optional<Reservation> reserve(const JobRec& job);

@@ -213,9 +213,11 @@ void Core::requeue(JobRec& job, std::string cause) {
   }
   shares_stale = true;
   refresh_infeasible(job);
+  if (moving.contains(job.id)) arrive(job);
 }
 
 void Core::finish(JobRec& job, JobState final_state, std::string cause) {
+  if (moving.contains(job.id)) drop_move(job);
   if (job.pending()) {
     if (job.gates == 0) {
       waiting.erase(job);

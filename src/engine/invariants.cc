@@ -27,6 +27,11 @@ void check_ledger(const Core& core, Broken& out) {
     }
     fresh.take(job.held);
     fresh.take(job.leaving);
+    if (!fresh.can_take(job.next_place)) {
+      out.push_back("the place held for job " + std::to_string(id.value()) + " is another's");
+      continue;
+    }
+    fresh.take(job.next_place);
   }
   if (!(fresh == core.ledger)) out.push_back("the ledger differs from the sum of what jobs hold");
 }
@@ -41,9 +46,12 @@ void check_counts(const Core& core, Broken& out) {
       for (const QueueIndex q : core.owners.path(job.queue)) ++pending[q];
       if (core.active.contains(job.id)) out.push_back("a pending job is among the active");
     }
+    if (core.moving.contains(job.id) != !job.next_place.empty()) {
+      out.push_back("job " + std::to_string(job.id.value()) + " moves nowhere");
+    }
     if (job.pending() || job.final()) return;
-    if (job.yielded) return;
     Tasks counted = job.phase == Phase::kClaiming ? job.held : job.alloc;
+    if (job.yielded) counted = job.next_place;
     for (const TaskAlloc& gone : job.leaving_alloc) {
       std::erase_if(counted, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
     }
@@ -52,6 +60,7 @@ void check_counts(const Core& core, Broken& out) {
       if (job.spec.charge) held[q] += milli_of(counted);
     }
     if (job.user != kNone) users[job.user] += milli_of(counted);
+    if (job.yielded) return;
     const bool gang = job.shape.min_tasks == 0;
     if (gang && job.holds_devices() && std::ssize(job.alloc) != job.shape.tasks) {
       out.push_back("gang " + std::to_string(job.id.value()) + " runs in part");

@@ -4,6 +4,7 @@
 // one left.
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -59,6 +60,8 @@ class Pass {
   [[nodiscard]] bool lasts(const JobRec& job) const {
     return !job.spec.time_limit || later(now_, *job.spec.time_limit) > core_.reservation->at;
   }
+  /// Small jobs move for the first that is blocked alone.
+  [[nodiscard]] bool move_for(JobRec& job);
   [[nodiscard]] bool can_claim(const ClassState& state) const {
     return !state.claim_dead && core_.any_preemptible();
   }
@@ -72,6 +75,7 @@ class Pass {
   std::optional<JobId> first_blocked_;
   std::optional<Timeline> timeline_;
   bool changed_ = false;
+  bool moves_tried_ = false;
   bool stop_ = false;
 };
 
@@ -191,7 +195,16 @@ Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
     }
     if (!limited) state.claim_dead = true;
   }
-  return limited ? Outcome::kPassed : blocked(job);
+  if (limited) return Outcome::kPassed;
+  return move_for(job) ? Outcome::kChanged : blocked(job);
+}
+
+bool Pass::move_for(JobRec& job) {
+  if (core_.state.policy.consolidation == Consolidation::kOff) return false;
+  if (std::exchange(moves_tried_, true) || first_blocked_) return false;
+  auto moves = core_.find_moves(job);
+  if (moves) core_.make_moves(job, std::move(*moves));
+  return moves.has_value();
 }
 
 Pass::Outcome Pass::start(JobRec& job, Tasks tasks) {
@@ -259,6 +272,10 @@ Pass::Outcome Pass::visit_conservative(JobRec& job, std::int64_t room) {
   } else if (core_.any_preemptible() && job.spec.charge) {
     if (auto claim = core_.find_claim(job, core_.ledger, now_)) {
       core_.make_claim(job, std::move(*claim));
+      timeline_.emplace(core_.idle_ledger(), core_.busy_intervals());
+      return Outcome::kChanged;
+    }
+    if (move_for(job)) {
       timeline_.emplace(core_.idle_ledger(), core_.busy_intervals());
       return Outcome::kChanged;
     }

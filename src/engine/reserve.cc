@@ -29,6 +29,7 @@ Ledger Core::idle_ledger() const {
     const JobRec& job = *state.jobs.find(id);
     idle.give(job.held);
     idle.give(job.leaving);
+    idle.give(job.next_place);
   }
   return idle;
 }
@@ -38,6 +39,12 @@ std::vector<Busy> Core::busy_intervals() const {
   for (const JobId id : active) {
     const JobRec& job = *state.jobs.find(id);
     out.push_back({id, state.now, leaves(job), job.held});
+    if (!job.next_place.empty()) {
+      const auto& limit = job.spec.time_limit;
+      const Instant gone = std::max(*job.leaves_at, state.now);
+      out.push_back({id, state.now, limit ? std::optional(later(gone, *limit)) : std::nullopt,
+                     job.next_place});
+    }
     if (!job.leaving.empty()) {
       out.push_back({id, state.now, std::max(*job.leaves_at, state.now), job.leaving});
     }

@@ -107,7 +107,8 @@ void Core::rebuild() {
   contract_timers.clear();
   begin_timers.clear();
   for (auto* ids :
-       {&active, &infeasible, &claiming, &unsettled, &interactive, &elastic, &with_deadline}) {
+       {&active, &infeasible, &claiming, &unsettled, &moving, &interactive, &elastic,
+        &with_deadline}) {
     ids->clear();
   }
   finished.clear();
@@ -157,6 +158,8 @@ void Core::rebuild() {
     note_unsettled(job);
     ledger.take(job.held);
     ledger.take(job.leaving);
+    ledger.take(job.next_place);
+    if (!job.next_place.empty()) moving.insert(job.id);
     if (job.phase == Phase::kClaiming) {
       claiming.insert(job.id);
       return;

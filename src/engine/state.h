@@ -160,6 +160,7 @@ struct JobRec {
   Tasks alloc;                   // what its tasks hold
   Tasks held;                    // what the ledger counts for it; less than alloc when claimed
   Tasks leaving;                 // elastic tasks told to stop: their part of the ledger
+  Tasks next_place;              // of one that moves: held for it elsewhere until it is gone
   Tasks leaving_alloc;           // the same tasks as they physically are
   std::vector<JobId> leaving_for;  // whom each of them leaves for; none: nobody
   bool yielded = false;          // its whole place is claimed: shares and limits count it as gone
@@ -233,6 +234,7 @@ struct JobRec {
     visit("alloc", self.alloc);
     visit("held", self.held);
     visit("leaving", self.leaving);
+    visit("next_place", self.next_place);
     visit("leaving_alloc", self.leaving_alloc);
     visit("leaving_for", self.leaving_for);
     visit("yielded", self.yielded);

@@ -26,6 +26,10 @@ enum class Placement { kPack, kSpread, kLeastFragmentation };
 constexpr auto names_of(Placement) {
   return std::array<std::string_view, 3>{"pack", "spread", "least_fragmentation"};
 }
+enum class Consolidation { kOff, kDrainOne };
+constexpr auto names_of(Consolidation) {
+  return std::array<std::string_view, 2>{"off", "drain_one"};
+}
 enum class Reclaim { kShare, kQuota, kOff };
 constexpr auto names_of(Reclaim) {
   return std::array<std::string_view, 3>{"share", "quota", "off"};
@@ -50,6 +54,7 @@ struct Policy {
   Backfill backfill = Backfill::kEasy;
   Placement placement = Placement::kPack;
   Reclaim reclaim = Reclaim::kShare;
+  Consolidation consolidation = Consolidation::kOff;
   Duration min_runtime_max = Duration::hours(8);
   Duration grace;
   std::int64_t retries = 0;
@@ -74,6 +79,7 @@ struct Policy {
     visit("backfill", self.backfill);
     visit("placement", self.placement);
     visit("reclaim", self.reclaim);
+    visit("consolidation", self.consolidation);
     visit("min_runtime_max", self.min_runtime_max);
     visit("grace", self.grace);
     visit("retries", self.retries);

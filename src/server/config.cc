@@ -47,6 +47,7 @@ void read_policy(ConfigReader& top, Policy& policy, ConfigErrors& errors) {
   read("backfill", policy.backfill);
   read("placement", policy.placement);
   read("reclaim", policy.reclaim);
+  read("consolidation", policy.consolidation);
   read("min_runtime_max", policy.min_runtime_max);
   read("grace", policy.grace);
   read("retries", policy.retries);

@@ -134,6 +134,7 @@ class Generator {
     if (wild_ && one_in(3)) key("session_idle_warn", "5m");
     if (wild_ && one_in(3)) key("session_idle_end", "20m");
     if (wild_ && one_in(3)) key("spill", "cheapest");
+    if (one_in(3)) key("consolidation", "drain_one");
     text_ += "\n";
   }
 

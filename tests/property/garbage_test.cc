@@ -84,6 +84,7 @@ class Garbage {
     p.backfill = static_cast<Backfill>(random_.below(4));
     p.placement = static_cast<Placement>(random_.below(3));
     p.reclaim = static_cast<Reclaim>(random_.below(3));
+    p.consolidation = static_cast<Consolidation>(random_.below(2));
     if (random_.chance(1, 3)) p.min_runtime_max = duration();
     p.grace = duration();
     p.retries = mostly(0, 2);

@@ -57,6 +57,7 @@ Policy policy_from(Numbers& numbers) {
   policy.cpus_reserved_per_gpu = rest.below(2) * 2;
   if (rest.below(2) == 1) policy.session_idle_end = Duration::minutes(20);
   if (rest.below(2) == 1) policy.session_idle_warn = Duration::minutes(10);
+  if (rest.below(3) == 2) policy.consolidation = Consolidation::kDrainOne;
   return policy;
 }
 

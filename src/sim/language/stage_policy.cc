@@ -12,6 +12,7 @@ namespace {
 const std::vector<std::string>& policy_keys() {
   static const std::vector<std::string> kKeys{
       "order",   "fairness", "backfill",         "placement",        "reclaim",
+      "consolidation",
       "grace",   "retries",  "min_runtime_max",  "retry_on",         "quarantine_after",
       "infeasible",          "dependency_never", "session_idle_warn", "session_idle_end",
       "spill",   "cpus_reserved_per_gpu"};
@@ -63,6 +64,7 @@ void read_choices(const Reader& reader, Policy& policy) {
   if (const auto v = reader.choice<Backfill>("backfill")) policy.backfill = *v;
   if (const auto v = reader.choice<Placement>("placement")) policy.placement = *v;
   if (const auto v = reader.choice<Reclaim>("reclaim")) policy.reclaim = *v;
+  if (const auto v = reader.choice<Consolidation>("consolidation")) policy.consolidation = *v;
   if (const auto v = reader.choice<RetryOn>("retry_on")) policy.retry_on = *v;
   if (const auto v = reader.choice<Infeasible>("infeasible")) policy.infeasible = *v;
   if (const auto v = reader.choice<DependencyNever>("dependency_never")) {
