@@ -3,8 +3,8 @@
 //
 // A move is a preemption that costs the mover its work since the last checkpoint and the grace, and
 // not its place: room for it elsewhere is held from the signal on, and it starts there as soon as
-// it is gone. Moves are made for the first blocked job alone, where nobody may lawfully be taken, and
-// only if they pay: what is lost must be less than what the job would spend waiting for its
+// it is gone. Moves are made for the first blocked job alone, where nobody may lawfully be taken,
+// and only if they pay: what is lost must be less than what the job would spend waiting for its
 // reserved start. Whoever has moved is under contract again, so moves cannot go round in circles.
 #include <algorithm>
 #include <map>

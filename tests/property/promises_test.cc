@@ -22,6 +22,14 @@ TEST(Promises, HoldInLongRuns) {
                  [](const Script& script) { return play(script, {}).broken; });
 }
 
+// Shortest scripts of faults that were found; each broke a promise once.
+TEST(Promises, HoldWhereTheyOnceBroke) {
+  const Script over_limit{{0, 0, 0, 0, 0, 0, 0, 1, 0, 255},
+                          {{0, {0, 450169, 0, 0, 994369, 209792}}, {88, {0, 912, 0, 0, 0, 0}}}};
+  const Played played = play(over_limit, {});
+  EXPECT_EQ(played.broken, "") << testing::PrintToString(played.log);
+}
+
 /// Plays the script plainly and with the twist; the twist must not matter.
 std::string compare(const Script& script, const Twist& twist, bool digests_too) {
   const Twist plain{.watched = false};

@@ -206,7 +206,8 @@ void Watch::start(Instant now, const StartAttempt& order) {
   }
   if (std::ssize(job.tasks) != tasks) fail(now, word(order.job) + " has a task twice");
   claims_.erase(order.job);
-  check_limits(now, job);
+  // A limit that was lowered stops nobody, and a job without GPUs adds nothing to what is over it.
+  if (milli_of(job, order.job) > 0) check_limits(now, job);
 }
 
 void Watch::grow(Instant now, const GrowTasks& order) {
