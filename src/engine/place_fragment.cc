@@ -123,7 +123,7 @@ NodeIndex Placer::least_fragmenting_node(const Ledger& ledger, const Try& attemp
 /// Inside a node whole devices are packed; a part goes to the best device.
 std::optional<TaskAlloc> Placer::place_least_fragmenting(const Ledger& ledger,
                                                          const Try& attempt) const {
-  fragmentation_.update(state_.mix, state_.mix_version, topology_, ledger);
+  fragmentation_.update(state_.mix.used, state_.mix.version, topology_, ledger);
   const NodeIndex n = least_fragmenting_node(ledger, attempt);
   if (n == NodeSet::kEnd) return std::nullopt;
   const Request& request = attempt.request;

@@ -19,7 +19,9 @@ class SlowGradient {
   SlowGradient(const State& state, const Topology& topology, const Ledger& ledger)
       : topology_(topology) {
     std::map<TaskKind, std::int64_t> merged;  // memory makes no type
-    for (const auto& [kind, n] : state.mix) merged[{kind.milli, kind.cpus, 0, kind.models}] += n;
+    for (const auto& [kind, n] : state.mix.used) {
+      merged[{kind.milli, kind.cpus, 0, kind.models}] += n;
+    }
     types_.assign(merged.begin(), merged.end());
     weigh_models(ledger);
     std::stable_sort(types_.begin(), types_.end(),
@@ -329,8 +331,8 @@ class World {
     JobShape shape = shapes_[random_.below(shapes_.size())];
     if (shapes_.size() < 4 || random_.chance(1, 4)) {
       const TaskShape& task = shape.task;
-      state_.mix[{task.gpus.value(), task.cpus, task.memory.value(), shape.models}] += shape.tasks;
-      ++state_.mix_version;
+      state_.mix.add({task.gpus.value(), task.cpus, task.memory.value(), shape.models},
+                     shape.tasks);
     }
     return shape;
   }

@@ -46,10 +46,11 @@ class Floor {
       capacity_ += std::ssize(spec.devices) * 1000;
     }
     for (const JobShape& task : tasks) {
-      state_.mix[{task.task.gpus.value(), task.task.cpus, task.task.memory.value(),
-                  task.models}] += 1;
+      state_.mix.add({task.task.gpus.value(), task.task.cpus, task.task.memory.value(),
+                      task.models},
+                     1);
     }
-    state_.mix_version = 1;
+    state_.mix.look();
     for (const JobShape& task : tasks) add_kind(of_any_model(task));
   }
 
@@ -64,7 +65,7 @@ class Floor {
 
   /// Milli-GPU of the whole cluster that the mix cannot use.
   [[nodiscard]] std::int64_t fragment() {
-    fragmentation_.update(state_.mix, state_.mix_version, topology_, ledger_);
+    fragmentation_.update(state_.mix.used, state_.mix.version, topology_, ledger_);
     std::int64_t sum = 0;
     for (const engine::NodeCap& node : ledger_.nodes()) sum += fragmentation_.fragment(node);
     return sum;
