@@ -43,6 +43,25 @@ void BM_PlaceAndReleaseNaiveScan(benchmark::State& state) {
 }
 BENCHMARK(BM_PlaceAndReleaseNaiveScan)->Arg(1'000)->Arg(12'500)->Arg(100'000);
 
+// least_fragmentation: place a task of one of 20 kinds and end another one, on a cluster that is
+// full to 90 %; the mix stays as it is, or every task placed counts in it.
+void place_by_mix(benchmark::State& state, bool mix_grows) {
+  Random random(kSeed);
+  MixedWorld world(state.range(0));
+  world.fill(90, random);
+  for (auto _ : state) {
+    const bool placed = world.start(random, mix_grows);
+    benchmark::DoNotOptimize(placed);
+    if (placed) world.end_one(random);
+  }
+  state.counters["held_ratio"] = world.held_ratio();
+  state.SetItemsProcessed(state.iterations());
+}
+void BM_PlaceLeastFragmentation(benchmark::State& state) { place_by_mix(state, false); }
+void BM_PlaceLeastFragmentationMixGrows(benchmark::State& state) { place_by_mix(state, true); }
+BENCHMARK(BM_PlaceLeastFragmentation)->Arg(1'213)->Arg(12'500);
+BENCHMARK(BM_PlaceLeastFragmentationMixGrows)->Arg(1'213)->Arg(12'500);
+
 // A gang of tasks of 8 GPUs, all or none, on a cluster with twice as many empty nodes among busy
 // ones: found, taken and given back.
 void place_gang(benchmark::State& state, std::int64_t tasks) {

@@ -138,6 +138,80 @@ class PlacementWorld {
   std::array<std::vector<engine::Tasks>, kGpus + 1> running_;  // by GPUs
 };
 
+/// Nodes of eight GPUs of three models with 96 CPUs, and tasks of 20 kinds: parts, whole GPUs, some
+/// that name a model, with more or fewer CPUs. Placed by the mix they have in common.
+class MixedWorld {
+ public:
+  explicit MixedWorld(std::int64_t nodes) {
+    state_.policy.placement = Placement::kLeastFragmentation;
+    for (std::int64_t i = 0; i < nodes; ++i) {
+      engine::NodeRec rec;
+      rec.spec = make_node(i, 8);
+      rec.spec.cpus = 96;
+      const auto model = static_cast<std::size_t>(i) % kModels.size();
+      for (DeviceSpec& device : rec.spec.devices) device.model = kModels[model];
+      rec.devices.resize(8);
+      ledger_.add_node(topology_.add(rec.spec));
+      state_.nodes.push_back(std::move(rec));
+    }
+    for (std::int64_t i = 0; i < kKinds; ++i) add_kind(i);
+    for (std::int64_t i = 0; i < 10'000; ++i) count(i % kKinds);
+  }
+
+  void fill(std::int64_t percent, Random& random) {
+    const auto all = static_cast<std::int64_t>(state_.nodes.size()) * 8000;
+    for (int refused = 0; refused < 1'000;) {
+      if (ledger_.milli_free_open() * 100 <= all * (100 - percent)) return;
+      if (!start(random, false)) ++refused;
+    }
+  }
+  /// Places one task of some kind. False: nowhere.
+  bool start(Random& random, bool counts) {
+    const auto kind = static_cast<std::int64_t>(random.below(kKinds));
+    if (counts) count(kind);
+    auto tasks = placer_.place(ledger_, requests_.at(static_cast<engine::ShapeIndex>(kind)), 1);
+    if (!tasks) return false;
+    ledger_.take(*tasks);
+    running_.push_back(std::move(*tasks));
+    return true;
+  }
+  void end_one(Random& random) {
+    const std::size_t i = random.below(running_.size());
+    ledger_.give(running_[i]);
+    running_[i] = std::move(running_.back());
+    running_.pop_back();
+  }
+  [[nodiscard]] double held_ratio() const {
+    const auto total = static_cast<double>(state_.nodes.size()) * 8000;
+    return 1.0 - static_cast<double>(ledger_.milli_free_open()) / total;
+  }
+
+ private:
+  static constexpr std::int64_t kKinds = 20;
+  static constexpr std::array kModels{"a100", "h100", "t4"};
+
+  void add_kind(std::int64_t i) {
+    constexpr std::array<std::int64_t, 10> kMilli{100, 200, 250, 500, 700,
+                                                  1000, 2000, 3000, 4000, 8000};
+    JobShape shape;
+    shape.task.gpus = MilliGpu(kMilli[static_cast<std::size_t>(i) % kMilli.size()]);
+    shape.task.cpus = 1 + i / 4 + shape.task.gpus.value() * 4 / 1000;
+    if (i >= 15) shape.models = {kModels[static_cast<std::size_t>(i) % kModels.size()]};
+    requests_.compile(requests_.intern(shape), state_, topology_, ledger_);
+  }
+  void count(std::int64_t kind) {
+    const JobShape& shape = requests_.at(static_cast<engine::ShapeIndex>(kind)).shape;
+    state_.mix.add({shape.task.gpus.value(), shape.task.cpus, 0, shape.models}, 1);
+  }
+
+  engine::State state_;
+  engine::Topology topology_;
+  engine::RequestTable requests_;
+  engine::Ledger ledger_;
+  engine::Placer placer_{state_, topology_};
+  std::vector<engine::Tasks> running_;
+};
+
 /// The bar for PlacementWorld: one byte a node, the fullest node that fits found by looking at all.
 class LinearWorld {
  public:

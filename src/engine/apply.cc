@@ -293,8 +293,8 @@ Status Core::on(const JobSubmitted& e) {
   if (Status ok = check_spec(e.spec); !ok) return ok;
   JobRec& job = create_job(e.job, e.spec);
   const TaskShape& task = job.shape.task;
-  state.mix[{job.task_milli, task.cpus, task.memory.value(), job.shape.models}] += job.shape.tasks;
-  ++state.mix_version;
+  state.mix.add({job.task_milli, task.cpus, task.memory.value(), job.shape.models},
+                job.shape.tasks);
   count_pending(job, 1);
   waiting.insert(job);
   plan.unplanned.insert(job.id);

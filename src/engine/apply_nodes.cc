@@ -49,7 +49,7 @@ Status check_node(const NodeSpec& spec) {
 void Core::requests_changed() {
   feasible_cache.clear();
   refusals.clear();
-  ++state.mix_version;   // what the mix says depends on the models there are
+  ++state.mix.version;   // what the mix says depends on the models there are
   // What a task counts may change with the nodes, so everything that waits is counted anew.
   waiting.clear();
   requests.compile_all(state, topology, ledger);

@@ -41,22 +41,31 @@ class RandomNode {
     fragmentation_.update(mix_, seed, topology_, ledger_);
   }
 
-  /// By the definition: all idle GPU if the type cannot run, else what is too small for it.
-  [[nodiscard]] std::int64_t by_definition() const {
-    const NodeCap& node = ledger_.node(0);
-    std::vector<std::pair<TaskKind, std::int64_t>> kinds(mix_.begin(), mix_.end());
+  /// By the definition: all idle GPU if the type cannot run, else what is too small for it. The sum
+  /// over the types that count, times weight, and the sum of their weights.
+  struct Sum {
+    std::int64_t milli = 0;
+    std::int64_t weight = 0;
+  };
+  [[nodiscard]] Sum sum_by_definition() const {
+    std::map<TaskKind, std::int64_t> merged;  // memory makes no type
+    for (const auto& [kind, count] : mix_) merged[{kind.milli, kind.cpus, 0, kind.models}] += count;
+    std::vector<std::pair<TaskKind, std::int64_t>> kinds(merged.begin(), merged.end());
     std::stable_sort(kinds.begin(), kinds.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     std::int64_t total = 0;
     for (const auto& [kind, count] : kinds) total += count;
-    std::int64_t weight = 0;
-    std::int64_t sum = 0;
+    Sum sum;
     for (const auto& [kind, count] : kinds) {
-      if (weight * 100 >= total * 95) break;
-      weight += count;
-      sum += count * fragment_of(node, kind);
+      if (sum.weight * 100 >= total * 95) break;
+      sum.weight += count;
+      sum.milli += count * fragment_of(ledger_.node(0), kind);
     }
-    return weight == 0 ? 0 : sum / weight;
+    return sum;
+  }
+  [[nodiscard]] std::int64_t by_definition() const {
+    const Sum sum = sum_by_definition();
+    return sum.weight == 0 ? 0 : sum.milli / sum.weight;
   }
   [[nodiscard]] std::int64_t by_code() const { return fragmentation_.fragment(ledger_.node(0)); }
 
@@ -81,8 +90,22 @@ class RandomNode {
     if (std::ssize(task.devices) < most || task.cpus > node.free.cpus) return std::nullopt;
     return task;
   }
-  [[nodiscard]] std::int64_t score(const TaskAlloc& task) const {
-    return fragmentation_.score(ledger_.node(0), task, 1);
+  [[nodiscard]] std::int64_t score(const TaskAlloc& task, std::size_t models_named = 1) const {
+    return fragmentation_.score(ledger_.node(0), task, models_named);
+  }
+  /// The same by what is kept for nodes of one model; none: the node has two.
+  [[nodiscard]] std::optional<std::int64_t> score_at_once(const TaskAlloc& task,
+                                                          std::size_t models_named) const {
+    const NodeCap& node = ledger_.node(0);
+    const auto prospect = fragmentation_.prospect(node, {task.cpus, models_named});
+    if (!prospect) return std::nullopt;
+    if (task.devices.empty()) return prospect->no_device();
+    const DeviceShare& share = task.devices.front();
+    if (share.gpus == kWholeGpu) {
+      return prospect->whole(static_cast<std::int32_t>(task.devices.size()));
+    }
+    return prospect->part(node.devices[static_cast<std::size_t>(share.device)],
+                          static_cast<std::int32_t>(share.gpus.value()));
   }
   void take(const TaskAlloc& task) { ledger_.take(task); }
 
@@ -101,9 +124,7 @@ class RandomNode {
   }
 
   [[nodiscard]] std::int64_t fragment_of(const NodeCap& node, const TaskKind& kind) const {
-    if (kind.milli == 0 || kind.cpus > node.free.cpus || kind.memory > node.free.memory) {
-      return node.free.milli;
-    }
+    if (kind.milli == 0 || kind.cpus > node.free.cpus) return node.free.milli;
     std::int64_t fitting = 0;
     std::int64_t too_small = 0;
     for (const DeviceCap& device : node.devices) {
@@ -132,19 +153,38 @@ TEST(Fragmentation, IsWhatTheDefinitionSays) {
   }
 }
 
-// 100 / (1 + e^-x) of the fall in GPUs, rounded down.
+// 100 / (1 + e^-x) of the fall in GPUs, which counts in whole milli-GPU, rounded down.
 TEST(Fragmentation, AScoreIsTheFallOfTheFragmentWhenTheTaskIsThere) {
   int scored = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     RandomNode node(seed);
     const auto task = node.some_task();
     if (!task) continue;
-    const std::int64_t before = node.by_code();
+    const RandomNode::Sum before = node.sum_by_definition();
     const std::int64_t score = node.score(*task);
     node.take(*task);
-    const double fall = static_cast<double>(before - node.by_code()) / 1000;
-    const double points = 100 / (1 + std::exp(-fall));
+    const auto fall = static_cast<double>(before.milli - node.sum_by_definition().milli) /
+                      static_cast<double>(before.weight);
+    const double points = 100 / (1 + std::exp(-std::floor(fall + 1e-9) / 1000));
     ASSERT_NEAR(static_cast<double>(score) / 1000, std::floor(points + 1e-9), 1e-6) << seed;
+    ++scored;
+  }
+  EXPECT_GT(scored, 200);
+}
+
+TEST(Fragmentation, ScoresOfANodeOfOneModelAreTheSameAtOnce) {
+  int scored = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    RandomNode node(seed);
+    const auto task = node.some_task();
+    if (!task) continue;
+    const auto named = static_cast<std::size_t>(seed % 3);
+    const auto at_once = node.score_at_once(*task, named);
+    if (!at_once) continue;
+    ASSERT_EQ(*at_once, node.score(*task, named)) << seed;
+    TaskAlloc host;
+    host.cpus = task->cpus;
+    ASSERT_EQ(node.score_at_once(host, named), node.score(host, named)) << seed;
     ++scored;
   }
   EXPECT_GT(scored, 200);

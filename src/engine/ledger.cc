@@ -122,6 +122,7 @@ void Ledger::adopt(NodeCap node) {
   ++changes_;
   index_.admit(node);
   index_.add(static_cast<std::int32_t>(nodes_.size()), node);
+  log_.note(static_cast<std::int32_t>(nodes_.size()));
   nodes_.push_back(std::move(node));
   note_impaired(static_cast<std::int32_t>(nodes_.size()) - 1);
 }
@@ -144,6 +145,7 @@ template <class Usual, class Other>
 inline void Ledger::change(const TaskAlloc& task, std::int32_t sign, Usual&& usual,
                            Other&& other) {
   ++changes_;
+  log_.note(task.node);
   remember(task.node);
   NodeCap& node = nodes_[task.node];
   index_.remove(task.node, node);
@@ -236,6 +238,7 @@ TaskAlloc Ledger::take_rest(const TaskAlloc& wanted) {
 
 void Ledger::set_open(std::int32_t node, bool open) {
   ++changes_;
+  log_.note(node);
   NodeCap& cap = nodes_[node];
   index_.remove(node, cap);
   cap.open = open;
@@ -246,6 +249,7 @@ void Ledger::set_open(std::int32_t node, bool open) {
 void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) {
   ROTA_CHECK(open_marks_ == 0);
   ++changes_;
+  log_.note(node);
   NodeCap& cap = nodes_[node];
   index_.remove(node, cap);
   uncount(cap, cap.devices[device]);
@@ -257,6 +261,7 @@ void Ledger::set_out(std::int32_t node, std::int32_t device, std::uint8_t bits) 
 
 void Ledger::set_reserved(std::int32_t node, std::int64_t cpus) {
   ++changes_;
+  log_.note(node);
   NodeCap& cap = nodes_[node];
   const std::int64_t before = std::max<std::int64_t>(0, cap.cpus_total - cap.cpus_reserved);
   const std::int64_t after = std::max<std::int64_t>(0, cap.cpus_total - cpus);
@@ -283,6 +288,7 @@ void Ledger::rollback(Mark mark) {
     } else {
       node.free = undo.free_before;
       index_.add(undo.node, node);
+      log_.note(undo.node);
       --changes_;
     }
     undo_.pop_back();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/change_log.h"
 #include "engine/free_index.h"
 #include "model/allocation.h"
 #include "model/fields.h"
@@ -87,12 +88,16 @@ class Ledger {
     }
     if (theirs.free.memory < node.free.memory) node.free.memory = theirs.free.memory;
     index_.add(task.node, node);
+    log_.note(task.node);
   }
 
   /// Facts, never inside a transaction.
   void set_open(std::int32_t node, bool open);
   void set_out(std::int32_t node, std::int32_t device, std::uint8_t bits);
   void set_reserved(std::int32_t node, std::int64_t cpus);
+
+  /// Which nodes changed, by every way above and by rollback(); once somebody watches.
+  [[nodiscard]] ChangeLog& log() const { return log_; }
 
   /// Moves with every change that is not rolled back.
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
@@ -131,6 +136,7 @@ class Ledger {
 
   std::vector<NodeCap> nodes_;
   FreeIndex index_;
+  mutable ChangeLog log_;  // of no meaning to the state
   NodeSet impaired_;
   std::vector<Undo> undo_;
   std::int32_t open_marks_ = 0;

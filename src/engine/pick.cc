@@ -49,6 +49,13 @@ const Domain* best_group(const NodeCap& node, const Request& request, const Pick
 
 }  // namespace
 
+bool host_fits(const NodeCap& node, const Request& request) {
+  const TaskShape& task = request.shape.task;
+  if (task.memory.value() > node.free.memory) return false;
+  if (task.cpus > node.free.cpus) return false;
+  return request.kind != NeedKind::kNoDevice || task.cpus <= node.free.cpus_for_cpu_jobs;
+}
+
 std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,
                                     const PickRules& rules, const std::vector<Domain>& islands,
                                     const std::vector<Domain>& sockets) {

@@ -15,6 +15,8 @@ struct PickRules {
   bool spread = false;                     // emptiest instead of fullest group
 };
 
+/// The node has the CPUs and the memory for one task now.
+bool host_fits(const NodeCap& node, const Request& request);
 /// Whole devices: the fullest island that holds the task, else the fullest socket, then the lowest
 /// indices. Empty when they do not fit.
 std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,

@@ -26,13 +26,6 @@ int width(TopologyLevel level) {
   return 6;
 }
 
-bool host_fits(const NodeCap& node, const Request& request) {
-  const TaskShape& task = request.shape.task;
-  if (task.memory.value() > node.free.memory) return false;
-  if (task.cpus > node.free.cpus) return false;
-  return request.kind != NeedKind::kNoDevice || task.cpus <= node.free.cpus_for_cpu_jobs;
-}
-
 std::int64_t devices_free(const Ledger& ledger, const Domain& domain) {
   const NodeCap& node = ledger.node(domain.nodes.front());
   if (!node.open) return 0;
@@ -204,44 +197,6 @@ std::optional<TaskAlloc> Placer::fit_on_node(const Ledger& ledger, const Request
   }
   if (task.devices.empty()) return std::nullopt;
   return task;
-}
-
-/// The choice after which free devices stay most useful; ties: fewest free GPUs of the node, then
-/// declared first. Inside a node whole devices are packed; a part goes to the best device.
-std::optional<TaskAlloc> Placer::place_least_fragmenting(const Ledger& ledger,
-                                                         const Try& attempt) const {
-  fragmentation_.update(state_.mix, state_.mix_version, topology_, ledger);
-  const Request& request = attempt.request;
-  const PickRules rules = rules_for(attempt.model, attempt.domain, false);
-  const std::size_t named = request.shape.models.size();
-  std::optional<TaskAlloc> best;
-  std::tuple<bool, std::int64_t, std::int64_t> best_key;
-  const auto offer = [&](TaskAlloc task) {
-    const NodeCap& node = ledger.node(task.node);
-    const bool beside_gpus = task.devices.empty() && !node.devices.empty();
-    const std::tuple key{beside_gpus, -fragmentation_.score(node, task, named), node.free.milli};
-    if (best && key >= best_key) return;
-    best_key = key;
-    best = std::move(task);
-  };
-  const auto consider = [&](NodeIndex n) {
-    if (!node_open(ledger, attempt, n)) return;
-    const NodeCap& node = ledger.node(n);
-    if (request.kind != NeedKind::kFraction && request.kind != NeedKind::kMig) {
-      if (request.kind == NeedKind::kWhole && node.free.whole < request.whole) return;
-      auto task = fit_on_node(ledger, request, n, attempt.model, attempt.domain);
-      if (task) offer(std::move(*task));
-      return;
-    }
-    for (std::int32_t d = 0; d < static_cast<std::int32_t>(node.devices.size()); ++d) {
-      auto share =
-          fit_part(node.devices[d], d, request, rules, state_.nodes[n].spec.devices[d].model);
-      if (!share) continue;
-      offer({n, 0, {*share}, request.shape.task.cpus, request.shape.task.memory.value()});
-    }
-  };
-  for_each_node(attempt, consider);
-  return best;
 }
 
 std::optional<DeviceShare> Placer::fit_device(const Ledger& ledger, const Try& attempt,

@@ -6,13 +6,16 @@
 // policy likes best; ties: fewest free GPUs of the node, then declared first.
 // Cost: nodes are looked at in the order of the ledger's index, so that usually the first one holds
 // a task; O(nodes looked at) where CPUs, memory or devices rule them out. Domains of several nodes
-// are chosen by their sums, those of less than a node in O(nodes). least_fragmentation: O(nodes).
+// are chosen by their sums, those of less than a node in O(nodes). least_fragmentation keeps the
+// scores of all nodes: O(nodes changed since the same task was placed last + nodes / 64), and
+// O(nodes) when the mix it goes by has changed.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
+#include "engine/fragment_boards.h"
 #include "engine/fragmentation.h"
 #include "engine/pick.h"
 #include "engine/request.h"
@@ -106,6 +109,17 @@ class Placer {
   [[nodiscard]] bool node_open(const Ledger& ledger, const Try& attempt, NodeIndex node) const;
   [[nodiscard]] std::optional<TaskAlloc> place_least_fragmenting(const Ledger& ledger,
                                                                  const Try& attempt) const;
+  /// How much a task likes a node under the mix, less is better, and the device it would take there
+  /// (kNone: none in particular).
+  struct Liking {
+    std::uint64_t key = ScoreBoard::kNever;
+    std::int32_t device = kNone;
+  };
+  [[nodiscard]] Liking liking(const Ledger& ledger, const Try& attempt, NodeIndex node) const;
+  [[nodiscard]] Liking liking_of_part(const NodeCap& node, const Try& attempt, NodeIndex n) const;
+  [[nodiscard]] std::optional<std::int64_t> score_of(const Ledger& ledger, const Try& attempt,
+                                                     NodeIndex n) const;
+  [[nodiscard]] NodeIndex least_fragmenting_node(const Ledger& ledger, const Try& attempt) const;
   [[nodiscard]] bool by_fragmentation() const {
     return state_.policy.placement == Placement::kLeastFragmentation;
   }
@@ -117,6 +131,7 @@ class Placer {
   const State& state_;
   const Topology& topology_;
   mutable Fragmentation fragmentation_;  // a cache of the mix
+  mutable FragmentBoards boards_;        // a cache of its scores
 };
 
 }  // namespace rota::engine

@@ -5,12 +5,109 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <tuple>
 
 #include "base/random.h"
 
 namespace rota::engine {
 namespace {
+
+/// Fragmentation gradient descent by its definition, with the mix counted anew at each question.
+class SlowGradient {
+ public:
+  SlowGradient(const State& state, const Topology& topology, const Ledger& ledger)
+      : topology_(topology) {
+    std::map<TaskKind, std::int64_t> merged;  // memory makes no type
+    for (const auto& [kind, n] : state.mix.used) {
+      merged[{kind.milli, kind.cpus, 0, kind.models}] += n;
+    }
+    types_.assign(merged.begin(), merged.end());
+    weigh_models(ledger);
+    std::stable_sort(types_.begin(), types_.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::int64_t total = 0;
+    for (const auto& [type, n] : types_) total += n;
+    std::size_t kept = 0;
+    while (weight_ * 100 < total * 95) weight_ += types_[kept++].second;
+    types_.resize(kept);
+  }
+
+  /// In thousandths of a point, of taking the task on its node.
+  [[nodiscard]] std::int64_t score(Ledger ledger, const TaskAlloc& task,
+                                   const std::vector<std::string>& models) const {
+    const NodeCap& node = ledger.node(task.node);
+    const std::int64_t before = fragment(node);
+    ledger.take(task);
+    const auto fall = std::floor(static_cast<double>(before - fragment(node)) /
+                                     static_cast<double>(std::max<std::int64_t>(weight_, 1)) +
+                                 1e-9);
+    const double points = std::floor(100 / (1 + std::exp(-fall / 1000)) + 1e-9);
+    auto score = static_cast<std::int64_t>(points) * 1000;
+    if (task.devices.empty() || models.size() == 1) return score;
+    const auto first = static_cast<std::size_t>(task.devices.front().device);
+    return score - (models.empty() ? 10 : 5) * pressure_.at(node.devices[first].model);
+  }
+
+ private:
+  void weigh_models(const Ledger& ledger) {
+    std::map<std::int32_t, std::int64_t> capacity;
+    std::int64_t all = 0;
+    for (const NodeCap& node : ledger.nodes()) {
+      for (const DeviceCap& device : node.devices) capacity[device.model] += 1000;
+      all += std::ssize(node.devices) * 1000;
+    }
+    std::int64_t demand = 0;
+    std::map<std::int32_t, std::int64_t> pinned;
+    for (const auto& [type, n] : types_) {
+      demand += type.milli * n;
+      std::int64_t named = 0;
+      for (const auto& model : type.models) named += capacity_of(capacity, model);
+      for (const auto& model : type.models) {
+        if (capacity_of(capacity, model) == 0) continue;
+        pinned[topology_.model_index(model)] +=
+            type.milli * n * capacity_of(capacity, model) / named;
+      }
+    }
+    for (const auto& [model, milli] : capacity) {
+      const std::int64_t pressure = demand == 0 ? 0 : pinned[model] * all * 1000 / demand / milli;
+      pressure_[model] = std::min<std::int64_t>(pressure, 1500);
+    }
+  }
+  std::int64_t capacity_of(const std::map<std::int32_t, std::int64_t>& capacity,
+                           const std::string& model) const {
+    const auto found = capacity.find(topology_.model_index(model));
+    return found == capacity.end() ? 0 : found->second;
+  }
+  /// Times the weight of all types.
+  [[nodiscard]] std::int64_t fragment(const NodeCap& node) const {
+    std::int64_t sum = 0;
+    for (const auto& [type, n] : types_) sum += n * fragment_for(node, type);
+    return sum;
+  }
+  [[nodiscard]] std::int64_t fragment_for(const NodeCap& node, const TaskKind& type) const {
+    std::int64_t fitting = 0;
+    std::int64_t idle = 0;
+    std::int64_t useful = 0;
+    for (const DeviceCap& device : node.devices) {
+      const std::string& model = topology_.models()[static_cast<std::size_t>(device.model)];
+      const bool named = type.models.empty() || std::find(type.models.begin(), type.models.end(),
+                                                          model) != type.models.end();
+      const bool fits = type.milli >= 1000 ? device.whole_free() : device.part_free() >= type.milli;
+      idle += device.part_free();
+      fitting += named && fits ? 1 : 0;
+      useful += named && fits ? device.part_free() : 0;
+    }
+    const bool runs = type.milli > 0 && type.cpus <= node.free.cpus &&
+                      fitting >= std::max<std::int64_t>(1, type.milli / 1000);
+    return runs ? idle - useful : idle;
+  }
+
+  const Topology& topology_;
+  std::vector<std::pair<TaskKind, std::int64_t>> types_;
+  std::int64_t weight_ = 0;
+  std::map<std::int32_t, std::int64_t> pressure_;
+};
 
 /// What the rule book says, node by node, without an index.
 class SlowPlacer {
@@ -38,7 +135,7 @@ class SlowPlacer {
     std::int32_t site;
     std::int32_t model;
   };
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
   [[nodiscard]] bool spread() const { return state_.policy.placement == Placement::kSpread; }
   static int width(TopologyLevel level) {
@@ -95,7 +192,11 @@ class SlowPlacer {
     std::optional<TaskAlloc> best;
     Key best_key;
     const Request& request = wish.request;
-    const auto offer = [&](const Key& key, TaskAlloc task) {
+    const bool by_mix = state_.policy.placement == Placement::kLeastFragmentation;
+    const SlowGradient gradient(state_, topology_, ledger);
+    const auto offer = [&](Key key, TaskAlloc task) {
+      // The score comes before all but the rule for tasks without GPUs.
+      if (by_mix) std::get<1>(key) = -gradient.score(ledger, task, request.shape.models);
       if (best && key >= best_key) return;
       best_key = key;
       best = std::move(task);
@@ -111,7 +212,7 @@ class SlowPlacer {
       if (!task) continue;
       if (request.kind != NeedKind::kFraction && request.kind != NeedKind::kMig) {
         const bool beside = request.kind == NeedKind::kNoDevice && !node.devices.empty();
-        offer({beside, spread() ? -node.free.milli : node.free.milli, 0}, std::move(*task));
+        offer({beside, 0, spread() ? -node.free.milli : node.free.milli, 0}, std::move(*task));
         continue;
       }
       for (std::int32_t d = 0; d < std::ssize(node.devices); ++d) {
@@ -124,7 +225,7 @@ class SlowPlacer {
         const std::int64_t full =
             device.mig ? std::popcount(device.mig_used) : 1000 - device.milli_free;
         const std::int64_t free = node.free.milli;
-        offer(spread() ? Key{full, -free, 0} : Key{-full, free, 0}, std::move(*part));
+        offer(spread() ? Key{0, 0, full, -free} : Key{0, 0, -full, free}, std::move(*part));
       }
     }
     return best;
@@ -224,8 +325,19 @@ class World {
     if (random_.chance(1, 8)) shape.site = "far";
     return shape;
   }
+  /// Shapes come again, and the mix changes now and then.
+  JobShape next_shape() {
+    if (shapes_.empty() || random_.chance(1, 3)) shapes_.push_back(any_shape());
+    JobShape shape = shapes_[random_.below(shapes_.size())];
+    if (shapes_.size() < 4 || random_.chance(1, 4)) {
+      const TaskShape& task = shape.task;
+      state_.mix.add({task.gpus.value(), task.cpus, task.memory.value(), shape.models},
+                     shape.tasks);
+    }
+    return shape;
+  }
   void place() {
-    const ShapeIndex index = requests_.intern(any_shape());
+    const ShapeIndex index = requests_.intern(next_shape());
     requests_.compile(index, state_, topology_, ledger_);
     const Request& request = requests_.at(index);
     const std::int64_t most = request.shape.tasks;
@@ -265,6 +377,7 @@ class World {
   RequestTable requests_;
   Placer placer_{state_, topology_};
   std::vector<Tasks> running_;
+  std::vector<JobShape> shapes_;
 };
 
 class Placing : public testing::TestWithParam<Placement> {};
@@ -277,11 +390,15 @@ TEST_P(Placing, ChoosesAsOneThatLooksAtEveryNode) {
   }
 }
 
+std::string name_of_case(const testing::TestParamInfo<Placement>& info) {
+  if (info.param == Placement::kPack) return "Pack";
+  return info.param == Placement::kSpread ? "Spread" : "LeastFragmentation";
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, Placing,
-                         testing::Values(Placement::kPack, Placement::kSpread),
-                         [](const auto& info) {
-                           return info.param == Placement::kPack ? "Pack" : "Spread";
-                         });
+                         testing::Values(Placement::kPack, Placement::kSpread,
+                                         Placement::kLeastFragmentation),
+                         name_of_case);
 
 }  // namespace
 }  // namespace rota::engine

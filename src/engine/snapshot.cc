@@ -6,7 +6,7 @@
 namespace rota::engine {
 
 namespace {
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kFormat = 4;
 // Reservations that are kept from cycle to cycle; the timeline follows from them.
 void save_plan(Writer& writer, const ConservativePlan& plan) {
   writer.put(plan.valid);

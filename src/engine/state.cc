@@ -94,4 +94,17 @@ void JobTable::erase(JobId id) {
   if (--pages_[page]->used == 0) pages_[page].reset();
 }
 
+void Mix::add(const TaskKind& kind, std::int64_t tasks) {
+  constexpr std::int64_t kPart = 16;
+  seen[kind] += tasks;
+  seen_total += tasks;
+  if (seen_total - used_total >= std::max<std::int64_t>(1, used_total / kPart)) look();
+}
+
+void Mix::look() {
+  used = seen;
+  used_total = seen_total;
+  ++version;
+}
+
 }  // namespace rota::engine

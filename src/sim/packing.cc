@@ -39,18 +39,19 @@ class Floor {
     for (const NodeSpec& spec : nodes) {
       engine::NodeRec rec;
       rec.spec = spec;
+      if (!spec.devices.empty()) rec.spec.pool = spec.devices.front().model;
       rec.devices.resize(spec.devices.size());
       ledger_.add_node(topology_.add(spec));
       state_.nodes.push_back(std::move(rec));
       capacity_ += std::ssize(spec.devices) * 1000;
-      for (const DeviceSpec& device : spec.devices) capacity_of_[device.model] += 1000;
     }
     for (const JobShape& task : tasks) {
-      state_.mix[{task.task.gpus.value(), task.task.cpus, task.task.memory.value(),
-                  task.models}] += 1;
+      state_.mix.add({task.task.gpus.value(), task.task.cpus, task.task.memory.value(),
+                      task.models},
+                     1);
     }
-    state_.mix_version = 1;
-    for (const JobShape& task : tasks) add_kind(least_contested_first(task, tasks));
+    state_.mix.look();
+    for (const JobShape& task : tasks) add_kind(of_any_model(task));
   }
 
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }
@@ -64,38 +65,20 @@ class Floor {
 
   /// Milli-GPU of the whole cluster that the mix cannot use.
   [[nodiscard]] std::int64_t fragment() {
-    fragmentation_.update(state_.mix, state_.mix_version, topology_, ledger_);
+    fragmentation_.update(state_.mix.used, state_.mix.version, topology_, ledger_);
     std::int64_t sum = 0;
     for (const engine::NodeCap& node : ledger_.nodes()) sum += fragmentation_.fragment(node);
     return sum;
   }
 
  private:
-  /// A list of models is a set here, while a job's list is an order: the model with the least
-  /// pinned demand for its capacity comes first.
-  JobShape least_contested_first(JobShape task, const std::vector<JobShape>& tasks) {
+  /// A list of models is a set here, while a job's list is an order. A node of the list has one
+  /// model, so the task may go to any node of those models.
+  static JobShape of_any_model(JobShape task) {
     if (task.models.size() < 2) return task;
-    if (pressure_.empty()) {
-      for (const JobShape& other : tasks) {
-        double capacity = 0;
-        for (const std::string& model : other.models) capacity += capacity_in(model);
-        for (const std::string& model : other.models) {
-          if (capacity > 0) {
-            pressure_[model] += static_cast<double>(other.task.gpus.value()) / capacity;
-          }
-        }
-      }
-    }
-    std::stable_sort(task.models.begin(), task.models.end(),
-                     [this](const std::string& a, const std::string& b) {
-                       return pressure_[a] < pressure_[b];
-                     });
+    task.any_model = true;
+    task.on = task.models;
     return task;
-  }
-
-  [[nodiscard]] double capacity_in(const std::string& model) const {
-    const auto found = capacity_of_.find(model);
-    return found == capacity_of_.end() ? 0 : static_cast<double>(found->second);
   }
 
   void add_kind(const JobShape& shape) {
@@ -116,8 +99,6 @@ class Floor {
   engine::Placer placer_{state_, topology_};
   engine::Fragmentation fragmentation_;
   std::vector<Kind> kinds_;
-  std::map<std::string, std::int64_t> capacity_of_;
-  std::map<std::string, double> pressure_;
   std::int64_t capacity_ = 0;
 };
 
@@ -251,6 +232,7 @@ std::vector<PackingResult> fill(Floor& floor, const PackingRun& run,
       }
     }
     PackingResult result = result_of(tally, load, infeasible);
+    result.demand_percent = percent(static_cast<double>(tally.arrived_milli), capacity);
     result.allocated_percent = held_percent(floor);
     result.fragment_percent = percent(static_cast<double>(floor.fragment()), capacity);
     results.push_back(std::move(result));
@@ -263,68 +245,109 @@ double uniform(Random& random) {
   return (static_cast<double>(random.below(1ULL << 53)) + 0.5) / static_cast<double>(1ULL << 53);
 }
 
-/// Means over time of what is held and of what is in fragments.
+/// Means over time of what is asked for, of what is held and of what is in fragments.
 struct TimeMeans {
+  double demand = 0;
   double held = 0;
   double fragment = 0;
   double time = 0;
-  void add(double span, double held_now, double fragment_now) {
+  void add(double span, double demand_now, double held_now, double fragment_now) {
+    demand += span * demand_now;
     held += span * held_now;
     fragment += span * fragment_now;
     time += span;
   }
 };
 
-PackingResult turn_over(Floor& floor, const PackingRun& run, const PackingProgress& progress) {
-  constexpr std::int64_t kFragmentEvery = 256;  // arrivals between two looks
-  const Random root(run.seed);
-  Random draws = root.child("tasks");
-  Random gaps = root.child("arrivals");
-  Random lives = root.child("lifetimes");
-  const std::vector<std::size_t> rows = feasible_rows(floor);
-  double mean_milli = 0;
-  for (const std::size_t row : rows) {
-    mean_milli += static_cast<double>(floor.kinds()[row].milli) / static_cast<double>(rows.size());
+/// Tasks that come and go, so that those that ask for GPUs ask for the load on average.
+class Turnover {
+ public:
+  Turnover(Floor& floor, const PackingRun& run)
+      : floor_(floor), run_(run), rows_(feasible_rows(floor)), tenants_(floor, run.moves_max) {
+    double mean_milli = 0;
+    for (const std::size_t row : rows_) {
+      mean_milli += static_cast<double>(floor.kinds()[row].milli) /
+                    static_cast<double>(rows_.size());
+    }
+    rate_ = run.loads.front() * static_cast<double>(floor.capacity()) / mean_milli;
   }
-  const auto capacity = static_cast<double>(floor.capacity());
-  const double rate = run.loads.front() * capacity / mean_milli;  // arrivals in a mean lifetime
-  const std::int64_t warm = run.arrivals / 5;
-  using End = std::pair<double, std::int64_t>;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-  Tenants tenants(floor, run.moves_max);
-  Tally tally;
-  TimeMeans means;
-  double now = 0;
-  double fragment = 0;
-  const auto pass_until = [&](double until, bool counted) {
-    while (true) {
-      const double next = ends.empty() ? until : std::min(until, ends.top().first);
-      if (counted) means.add(next - now, held_percent(floor), fragment);
-      now = next;
-      if (ends.empty() || ends.top().first > until) return;
-      tenants.leave(ends.top().second);
-      ends.pop();
+
+  PackingResult run(const PackingProgress& progress) {
+    // So much of the first tasks' load is still missing after so many mean lifetimes: 0.7 %.
+    constexpr double kLifetimesToFill = 5;
+    const auto uncounted = static_cast<std::int64_t>(std::ceil(kLifetimesToFill * rate_));
+    const std::int64_t all = uncounted + run_.arrivals;
+    for (std::int64_t id = 0; id < all; ++id) {
+      pass_until(now_ - std::log(uniform(gaps_)) / rate_, id > uncounted);
+      if (id == uncounted) tally_ = Tally();
+      arrive(id);
+      if (id % kLookEvery != 0) continue;
+      fragment_ = percent(static_cast<double>(floor_.fragment()), capacity());
+      progress(static_cast<double>(id) / static_cast<double>(all));
+    }
+    PackingResult result = result_of(tally_, run_.loads.front(),
+                                     std::ssize(floor_.kinds()) - std::ssize(rows_));
+    if (means_.time > 0) {
+      result.demand_percent = means_.demand / means_.time;
+      result.allocated_percent = means_.held / means_.time;
+      result.fragment_percent = means_.fragment / means_.time;
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t kLookEvery = 256;  // arrivals between two looks at fragments
+  /// The end of a task, were it placed or not.
+  struct End {
+    double at = 0;
+    std::int64_t id = 0;
+    std::int64_t milli = 0;
+    bool placed = false;
+    friend bool operator>(const End& a, const End& b) {
+      return std::pair(a.at, a.id) > std::pair(b.at, b.id);
     }
   };
-  for (std::int64_t id = 0; id < run.arrivals; ++id) {
-    pass_until(now - std::log(uniform(gaps)) / rate, id > warm);
-    if (id == warm) tally = Tally();
-    const Kind& kind = floor.kinds()[rows[draws.below(rows.size())]];
-    const bool placed = tenants.admit(id, kind, tally.moves);
-    tally.note(kind, placed);
-    if (placed) ends.emplace(now - std::log(uniform(lives)), id);
-    if (id % kFragmentEvery != 0) continue;
-    fragment = percent(static_cast<double>(floor.fragment()), capacity);
-    progress(static_cast<double>(id) / static_cast<double>(run.arrivals));
+
+  void arrive(std::int64_t id) {
+    const Kind& kind = floor_.kinds()[rows_[draws_.below(rows_.size())]];
+    const bool placed = tenants_.admit(id, kind, tally_.moves);
+    tally_.note(kind, placed);
+    demand_ += kind.milli;
+    ends_.push({now_ - std::log(uniform(lives_)), id, kind.milli, placed});
   }
-  PackingResult result =
-      result_of(tally, run.loads.front(), std::ssize(floor.kinds()) - std::ssize(rows));
-  if (means.time > 0) {
-    result.allocated_percent = means.held / means.time;
-    result.fragment_percent = means.fragment / means.time;
+
+  void pass_until(double until, bool counted) {
+    while (true) {
+      const double next = ends_.empty() ? until : std::min(until, ends_.top().at);
+      if (counted) {
+        const double wanted = percent(static_cast<double>(demand_), capacity());
+        means_.add(next - now_, wanted, held_percent(floor_), fragment_);
+      }
+      now_ = next;
+      if (ends_.empty() || ends_.top().at > until) return;
+      demand_ -= ends_.top().milli;
+      if (ends_.top().placed) tenants_.leave(ends_.top().id);
+      ends_.pop();
+    }
   }
-  return result;
-}
+
+  [[nodiscard]] double capacity() const { return static_cast<double>(floor_.capacity()); }
+
+  Floor& floor_;
+  const PackingRun& run_;
+  std::vector<std::size_t> rows_;
+  Tenants tenants_;
+  double rate_ = 0;  // arrivals in a mean lifetime
+  Random draws_ = Random(run_.seed).child("tasks");
+  Random gaps_ = Random(run_.seed).child("arrivals");
+  Random lives_ = Random(run_.seed).child("lifetimes");
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  Tally tally_;
+  TimeMeans means_;
+  double now_ = 0;
+  double fragment_ = 0;
+  std::int64_t demand_ = 0;  // milli-GPU of all tasks that would be there, refused ones too
+};
 
 Error wrong(std::string message) {
   return {ErrorCode::kInvalidArgument, std::move(message)};
@@ -351,7 +374,7 @@ Result<std::vector<PackingResult>> run_packing(const std::vector<NodeSpec>& node
   bool demand = false;
   for (const Kind& kind : floor.kinds()) demand = demand || (kind.feasible && kind.milli > 0);
   if (!demand) return wrong("no task of the list asks for a GPU and fits a node");
-  if (run.arrivals > 0) return std::vector{turn_over(floor, run, progress)};
+  if (run.arrivals > 0) return std::vector{Turnover(floor, run).run(progress)};
   return fill(floor, run, progress);
 }
 

@@ -5,8 +5,8 @@
 // is placed at once or dropped; nothing ends. Measured when the arrived GPU demand reaches the load
 // (a share of the capacity).
 // Departures: tasks drawn from the list arrive as a Poisson process and stay for exponential times,
-// so that the demand present would be the load on average; what fits nowhere is lost. Measured
-// after the first fifth of the arrivals, by which time the cluster has filled.
+// so that the demand present would be the load on average; what fits nowhere is lost. Arrivals are
+// counted from five mean lifetimes on, when the demand has come up to the load.
 // Placement sees the popularity of all tasks of the list, as a history would tell it. A task that
 // fits no empty node is infeasible and never arrives. Pure: no clock, no files.
 #pragma once
@@ -28,13 +28,14 @@ struct PackingRun {
   Placement placement = Placement::kPack;
   std::uint64_t seed = 0;
   std::vector<double> loads;      // shares of the capacity, ascending; one with departures
-  std::int64_t arrivals = 0;      // with departures: how many; 0: filling
+  std::int64_t arrivals = 0;      // with departures: how many are counted; 0: filling
   std::int64_t moves_max = 0;     // residents that may move for one task; 0: none
 };
 
 /// Percentages are of GPU time or GPUs, 0 to 100.
 struct PackingResult {
   double load = 0;
+  double demand_percent = 0;      // GPUs asked for; with departures the mean over time, had all run
   double allocated_percent = 0;   // held GPUs; with departures the mean over time
   double fragment_percent = 0;    // idle GPUs that the mix of tasks cannot use, on average
   double lost_demand_percent = 0;  // GPUs asked for by tasks that were refused

@@ -100,6 +100,31 @@ TEST(Packing, MovesMakeRoomForLargeTasks) {
   EXPECT_GT(moved.allocated_percent, fixed.allocated_percent);
 }
 
+// Counting begins when the demand has come up to the load, however few arrivals are counted.
+TEST(Packing, WithDeparturesTheLoadIsReached) {
+  std::vector<NodeSpec> nodes;
+  for (int i = 0; i < 100; ++i) nodes.push_back(node("n" + std::to_string(i), 8));
+  double demand = 0;
+  double held = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto results = run(nodes, {task(1000), task(500)},
+                             {.seed = seed, .loads = {0.8}, .arrivals = 1500});
+    demand += results[0].demand_percent / 10;
+    held += results[0].allocated_percent / 10;
+  }
+  EXPECT_NEAR(demand, 80, 2);
+  EXPECT_NEAR(held, demand, 0.1);
+}
+
+// One t4 node is full of tasks that must be there, so those that may also be elsewhere are not.
+TEST(Packing, ATaskOfSeveralModelsTakesAnyNodeOfThem) {
+  const auto results =
+      run({node("a", 4, "t4"), node("b", 4, "h100"), node("c", 4, "a100")},
+          {task(1000, {"t4"}), task(1000, {"t4", "h100"})},
+          {.placement = Placement::kLeastFragmentation, .seed = 1, .loads = {10.0}});
+  EXPECT_NEAR(results[0].allocated_percent, 100.0 * 8 / 12, 0.001);
+}
+
 TEST(Packing, TheSameSeedGivesTheSameNumbers) {
   std::vector<NodeSpec> nodes{node("a", 8), node("b", 4, "t4"), node("c", 8)};
   const std::vector<JobShape> tasks{task(1000), task(500), task(4000), task(250, {"t4", "h100"})};

@@ -171,6 +171,7 @@ std::vector<Row> means_of(const std::vector<Row>& rows) {
     sim::PackingResult& mean = means[at].result;
     const double n = ++counts[at];
     const auto fold = [n](double& into, double value) { into += (value - into) / n; };
+    fold(mean.demand_percent, row.result.demand_percent);
     fold(mean.allocated_percent, row.result.allocated_percent);
     fold(mean.fragment_percent, row.result.fragment_percent);
     fold(mean.lost_demand_percent, row.result.lost_demand_percent);
@@ -189,6 +190,7 @@ api::Json row_json(const Row& row) {
   json["placement"] = std::string(name_of(row.placement));
   if (row.seed) json["seed"] = *row.seed;
   json["load"] = row.result.load;
+  json["demand_percent"] = rounded(row.result.demand_percent);
   json["allocated_percent"] = rounded(row.result.allocated_percent);
   json["fragment_percent"] = rounded(row.result.fragment_percent);
   api::Json refused = api::Json::object();
@@ -209,15 +211,17 @@ std::string refused_text(const sim::PackingResult& result, const std::string& si
 std::string rows_table(const Context& context, const OutputOptions& output,
                        const std::vector<Row>& rows) {
   report::Table table({{"PLACEMENT"}, {"LOAD", Align::kRight}, {"SEED", Align::kRight},
-                       {"ALLOCATED", Align::kRight}, {"FRAGMENTS", Align::kRight},
-                       {"LOST", Align::kRight}, {"REFUSED PART", Align::kRight},
-                       {"1", Align::kRight}, {"2", Align::kRight}, {"4", Align::kRight},
-                       {"8", Align::kRight}, {"MOVES/1000", Align::kRight}});
+                       {"DEMAND", Align::kRight}, {"ALLOCATED", Align::kRight},
+                       {"FRAGMENTS", Align::kRight}, {"LOST", Align::kRight},
+                       {"REFUSED PART", Align::kRight}, {"1", Align::kRight},
+                       {"2", Align::kRight}, {"4", Align::kRight}, {"8", Align::kRight},
+                       {"MOVES/1000", Align::kRight}});
   for (const Row& row : rows) {
     std::vector<Cell> cells;
     cells.push_back({std::string(name_of(row.placement))});
     cells.push_back({number_text(row.result.load, 3)});
     cells.push_back({row.seed ? std::to_string(*row.seed) : "mean"});
+    cells.push_back({number_text(row.result.demand_percent, 2) + "%"});
     cells.push_back({number_text(row.result.allocated_percent, 2) + "%"});
     cells.push_back({number_text(row.result.fragment_percent, 2) + "%"});
     cells.push_back({number_text(row.result.lost_demand_percent, 2) + "%"});
