@@ -20,6 +20,8 @@ constexpr auto kFormats = std::to_array<HistoryFormat>({
     {"jobcomp", "Slurm: the text of JobCompType=jobcomp/filetxt", is_jobcomp, import_jobcomp},
     {"kubernetes", "Kubernetes: kubectl get pods,jobs,events,nodes -A -o json", is_kubernetes,
      import_kubernetes},
+    {"kai-snapshot", "Kubernetes: the KAI scheduler's /get-snapshot, as zip or unpacked",
+     is_kai_snapshot, import_kai_snapshot},
     {"rota", "Rota: what `rota import --to FILE` writes", is_rota_csv, import_rota_csv},
     {"rota-jobs", "Rota: rota history -o csv", is_rota_jobs_csv, import_rota_jobs_csv},
     {"rota-jobs-json", "Rota: rota history -o json, rota show -o json", is_rota_jobs_json,

@@ -92,6 +92,8 @@ struct HistoryFormat {
 [[nodiscard]] Status import_swf(ImportRun& run);
 [[nodiscard]] bool is_kubernetes(std::string_view sample);
 [[nodiscard]] Status import_kubernetes(ImportRun& run);
+[[nodiscard]] bool is_kai_snapshot(std::string_view sample);
+[[nodiscard]] Status import_kai_snapshot(ImportRun& run);
 [[nodiscard]] Status import_csv(ImportRun& run);
 [[nodiscard]] bool is_csv(std::string_view sample);
 
