@@ -17,6 +17,8 @@ constexpr auto kFormats = std::to_array<HistoryFormat>({
      import_sacct_text},
     {"sacct-json", "Slurm: sacct --json, of release 21.08 and later", is_sacct_json,
      import_sacct_json},
+    {"squeue-json", "Slurm: squeue --json and scontrol show jobs --json", is_squeue_json,
+     import_squeue_json},
     {"jobcomp", "Slurm: the text of JobCompType=jobcomp/filetxt", is_jobcomp, import_jobcomp},
     {"kubernetes", "Kubernetes: kubectl get pods,jobs,events,nodes -A -o json", is_kubernetes,
      import_kubernetes},

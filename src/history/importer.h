@@ -66,6 +66,8 @@ struct HistoryFormat {
 [[nodiscard]] Status import_sacct_text(ImportRun& run);
 [[nodiscard]] bool is_sacct_json(std::string_view sample);
 [[nodiscard]] Status import_sacct_json(ImportRun& run);
+[[nodiscard]] bool is_squeue_json(std::string_view sample);
+[[nodiscard]] Status import_squeue_json(ImportRun& run);
 [[nodiscard]] bool is_jobcomp(std::string_view sample);
 [[nodiscard]] Status import_jobcomp(ImportRun& run);
 [[nodiscard]] bool is_rota_csv(std::string_view sample);

@@ -222,6 +222,13 @@ std::string_view json_text(const Json& json, std::initializer_list<const char*> 
   return at->get_ref<const std::string&>();
 }
 
+std::string_view json_first_text(const Json& json, std::initializer_list<const char*> path) {
+  const Json* at = json_at(json, path);
+  if (at != nullptr && at->is_array() && !at->empty()) at = &at->front();
+  if (at == nullptr || !at->is_string()) return {};
+  return at->get_ref<const std::string&>();
+}
+
 std::optional<std::int64_t> json_whole(const Json& json,
                                        std::initializer_list<const char*> path) {
   const Json* at = json_at(json, path);

@@ -40,6 +40,9 @@ using JsonListVisitor =
 [[nodiscard]] const Json* json_at(const Json& json, std::initializer_list<const char*> path);
 /// The text there; empty when there is none.
 [[nodiscard]] std::string_view json_text(const Json& json, std::initializer_list<const char*> path);
+/// The text there, or the first of a list of texts.
+[[nodiscard]] std::string_view json_first_text(const Json& json,
+                                               std::initializer_list<const char*> path);
 /// The whole number there; also one in Slurm's later form {"set": true, "infinite": false,
 /// "number": 5}, and one in quotes. Absent when it is not set or no number.
 [[nodiscard]] std::optional<std::int64_t> json_whole(const Json& json,
