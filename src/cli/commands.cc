@@ -126,13 +126,16 @@ constexpr Command kReplay{
 
 constexpr Command kImport{
     "import", kOffline, "read past jobs of any system, and say what is in them",
-    "[OPTION...] HISTORY...",
+    "[OPTION...] HISTORY...\n--from-slurm --into FILE [OPTION...]",
     "HISTORY is what Slurm, Kubernetes or another system wrote down, or a public trace; packed\n"
-    "with gzip or Zstandard as it may be. The format is seen from its first lines. Rows that are\n"
-    "not plain are counted by kind, with their lines. Nothing leaves this machine.",
+    "with gzip, Zstandard or zip as it may be. The format is seen from its first lines. Rows that\n"
+    "are not plain are counted by kind, with their lines. Nothing leaves this machine.\n"
+    "--from-slurm runs sacct and brings FILE up to date with what it tells since the last time:\n"
+    "once, or with --every again and again. FILE is a HISTORY for every command meanwhile.",
     "sacct -a -D -P -o ALL -S now-7days > week.psv; rota import week.psv\n"
     "rota import jobs.csv.gz --map submit=created,gpus=ngpu,run=seconds\n"
-    "rota import --format sacct - --to week.csv < week.psv",
+    "rota import --format sacct - --to week.csv < week.psv\n"
+    "rota import --from-slurm --into jobs.csv --every 5m",
     false, declare_import};
 constexpr Command kAudit{
     "audit", kOffline, "say where the GPU time of a history went, and what to do",

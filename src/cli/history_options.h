@@ -22,8 +22,8 @@ struct HistoryOptions {
   std::string map;
 };
 
-/// Declares them on `app`; `options` must live as long as the runner.
-void add_history_options(CLI::App& app, HistoryOptions& options);
+/// Declares them on `app`; `options` must live as long as the runner. Returns HISTORY itself.
+CLI::Option* add_history_options(CLI::App& app, HistoryOptions& options);
 
 /// Reads the files with a progress bar on a terminal. Whatever keeps a file from being read is
 /// kInvalidArgument (exit code 2).
