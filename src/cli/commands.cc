@@ -117,10 +117,10 @@ constexpr Command kSim{"sim", kOffline, "run scenario files and check what they 
                        "[OPTION...] FILE...", "", "rota sim tests/scenarios/*/*.scenario\n"
                        "rota sim --trace my.scenario", false, declare_sim};
 constexpr Command kReplay{
-    "replay", kOffline, "run a list of past jobs under other policies", "[OPTION...] FILE",
-    "FILE is CSV with columns for submit time (timestamp), run time (duration), GPUs (num_gpus).\n"
-    "Every job runs through the engine for as long as it really did. Without options: fifo with\n"
-    "EASY backfill on one pool of 512 GPUs.",
+    "replay", kOffline, "run a list of past jobs under other policies", "[OPTION...] HISTORY...",
+    "HISTORY as for rota import: what needs a submit time, a run time and GPUs. Every job runs\n"
+    "through the engine for as long as it really did. Without options: fifo with EASY backfill on\n"
+    "one pool of 512 GPUs.",
     "rota replay philly.csv --on flat:512 --order fifo,shortest --backfill off,easy\n"
     "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
 
@@ -171,7 +171,7 @@ constexpr Command kStudy{
     "packing: how much of a cluster each placement policy can use, over many seeds. The lists are\n"
     "CSV in the form of Alibaba's openb cluster: sn, cpu_milli, memory_mib, gpu, model; and name,\n"
     "cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.\n"
-    "sharing: past jobs of teams (CSV as for rota replay, with a column for the team) under\n"
+    "sharing: past jobs of teams (HISTORY as for rota import; a queue is a team) under\n"
     "contracts, and as priority, EASY or plain FIFO would have run them: what each team got of\n"
     "what it was owed, how long jobs waited, what preemption cost.",
     "rota study packing --nodes nodes.csv --tasks tasks.csv --load 1.0,1.3 --seeds 42-51 \\\n"

@@ -28,6 +28,7 @@ Result<history::JobHistory> read_history(Context& context, const HistoryOptions&
   const auto map = history::parse_column_map(options.map);
   if (!map) return usage_error("--map: " + map.error().message);
   read.map = *map;
+  if (options.time_unit && !read.map.time_unit) read.map.time_unit = options.time_unit;
   if (!options.format.empty()) {
     const auto format = history::history_format_named(options.format);
     if (!format) return usage_error("--format: " + format.error().message);

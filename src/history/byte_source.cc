@@ -208,7 +208,8 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   const std::string name = path == "-" ? "standard input" : path;
   struct stat status {};
   if (path != "-" && stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return Error{ErrorCode::kNotFound, "'" + path + "' is a folder; name the files in it"};
+    return Error{ErrorCode::kNotFound,
+                 "cannot read '" + path + "': it is a folder; name the files in it"};
   }
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
   if (file == nullptr) return cannot_open(path);
