@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "history/words.h"
+
 namespace rota::history {
 namespace {
 
@@ -72,7 +74,7 @@ void HistoryBuilder::count(RowFate fate, std::string_view kind, const RowPlace& 
   std::string text;
   if (notes().wants_place(kind)) {
     text = place_text(place);
-    if (!detail.empty()) text += ": " + std::string(detail.substr(0, kDetailMax));
+    if (!detail.empty()) text += ": " + without_control(detail.substr(0, kDetailMax));
   }
   notes().count(fate, kind, text);
 }

@@ -12,8 +12,12 @@ namespace {
 constexpr int kDepthMax = 200;
 constexpr std::int64_t kItemBytesMax = 64 * 1024 * 1024;
 
+constexpr std::int64_t kItemValuesMax = 4'000'000;
+
 /// Thrown through the parser, which knows no limits.
-struct TooDeep {};
+struct TooMuch {
+  std::string what;
+};
 
 /// Hands items over while the parser makes them, and lets it forget them.
 class Items {
@@ -22,12 +26,12 @@ class Items {
   /// Items so far.
   [[nodiscard]] std::int64_t count() const { return count_; }
 
-  /// Throws what the library throws, and TooDeep.
+  /// Throws what the library throws, and TooMuch.
   template <class Input>
   void parse(Input& input) {
     begin();
     const Json rest = Json::parse(input, [this](int depth, Json::parse_event_t event, Json& value) {
-      if (depth > kDepthMax) throw TooDeep();
+      check(depth, event);
       return this->event(depth, event, value);
     });
   }
@@ -37,6 +41,21 @@ class Items {
   /// False: the parser forgets the value.
   virtual bool event(int depth, Json::parse_event_t event, Json& parsed) = 0;
   std::int64_t count_ = 0;
+
+ private:
+  void check(int depth, Json::parse_event_t event) {
+    if (depth > kDepthMax) {
+      throw TooMuch{"this JSON is nested deeper than " + std::to_string(kDepthMax) + " levels"};
+    }
+    if (event == Json::parse_event_t::key) return;
+    if (values_of_ != count_) values_ = 0;
+    values_of_ = count_;
+    if (++values_ <= kItemValuesMax) return;
+    throw TooMuch{std::to_string(kItemValuesMax) + " values without the end of an item, behind "
+                  "item " + std::to_string(count_) + "; this is no list of jobs"};
+  }
+  std::int64_t values_ = 0;  // behind item values_of_
+  std::int64_t values_of_ = 0;
 };
 
 /// Those of one list of the outermost object.
@@ -132,10 +151,6 @@ class TextBuffer : public std::streambuf {
   std::int64_t bytes_ = 0;  // since the item before
 };
 
-std::string too_deep() {
-  return "this JSON is nested deeper than " + std::to_string(kDepthMax) + " levels";
-}
-
 /// `parse error at line 3, column 7: ...` of the library as one of ours.
 Error syntax_error(const InputText& text, const std::string& what) {
   const std::size_t at = what.find("line ");
@@ -163,8 +178,8 @@ Status parse_lines(InputText& text, Items& items) {
     } catch (const Json::exception& error) {
       const Error found = syntax_error(text, error.what());
       return text.error_at(1, found.message);
-    } catch (const TooDeep&) {
-      return text.error_at(1, too_deep());
+    } catch (const TooMuch& error) {
+      return text.error_at(1, error.what);
     }
   }
 }
@@ -185,8 +200,8 @@ Status parse_whole_text(InputText& text, Items& items) {
   } catch (const Json::exception& error) {
     if (!buffer.status()) return buffer.status();
     return syntax_error(text, error.what());
-  } catch (const TooDeep&) {
-    return Error{ErrorCode::kInvalidArgument, too_deep(), text.name()};
+  } catch (const TooMuch& error) {
+    return Error{ErrorCode::kInvalidArgument, error.what, text.name()};
   }
   return buffer.status();
 }

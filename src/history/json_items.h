@@ -23,7 +23,7 @@ using JsonItemVisitor = std::function<void(const Json& item, std::int64_t number
 /// of an outermost list; for an outermost object without such a list with that object. Several
 /// documents may follow one another when each begins a line. Memory: one item, and what else the
 /// outermost object holds. Error: kInvalidArgument with file:line:column; also for values nested
-/// deeper than 200 and for more than 64 MiB without an item.
+/// deeper than 200 and for more than 64 MiB or 4,000,000 values without an item.
 [[nodiscard]] Status for_each_json_item(InputText& text, std::string_view list,
                                         const JsonItemVisitor& visit);
 

@@ -31,6 +31,12 @@ TEST(JsonItems, AnItemWithoutEndIsRefused) {
   EXPECT_NE(error_of(filling).message.find("64 MiB"), std::string::npos);
 }
 
+TEST(JsonItems, AnItemOfTooManyValuesIsRefused) {
+  std::string zeros = "{\"jobs\":[{\"a\":[0";
+  for (int i = 0; i < 4'100'000; ++i) zeros += ",0";
+  EXPECT_NE(error_of(zeros + "]}]}").message.find("4000000 values"), std::string::npos);
+}
+
 TEST(JsonItems, ManyItemsMayBeLongerThanOne) {
   std::string many = "{\"jobs\":[";
   const std::string one = "{\"job_id\":1,\"name\":\"" + std::string(1 << 20, 'n') + "\"}";

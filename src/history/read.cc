@@ -34,12 +34,35 @@ class TextSource : public ByteSource {
 /// By format, in the order of their names.
 using AllLaterRows = std::map<std::string_view, std::unique_ptr<LaterRows>>;
 
+/// Texts that no format is written in, told by their first bytes.
+Status check_encoding(std::string_view sample, const std::string& file) {
+  const std::string_view start = sample.substr(0, 256);
+  const auto nuls = static_cast<std::size_t>(std::count(start.begin(), start.end(), '\0'));
+  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff") ||
+      (start.size() >= 8 && nuls * 3 >= start.size() && nuls < start.size())) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "this is UTF-16 or no text at all; UTF-16 becomes readable with "
+                 "`iconv -f UTF-16 -t UTF-8`",
+                 file + ":1:1"};
+  }
+  const bool one_line = sample.find('\n') == std::string_view::npos;
+  const std::size_t carriage = sample.find('\r');
+  if (one_line && carriage != std::string_view::npos && carriage + 1 < sample.size()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "lines end with carriage returns alone here; put them right with "
+                 "`tr '\\r' '\\n'`",
+                 file + ":1:" + std::to_string(carriage + 1)};
+  }
+  return {};
+}
+
 Status read_one(InputText& text, const ReadOptions& options, HistoryBuilder& builder,
                 AllLaterRows& later) {
   Result<const HistoryFormat*> format = static_cast<const HistoryFormat*>(nullptr);
+  const auto sample = text.sample();
+  if (!sample) return sample.error();
+  if (auto status = check_encoding(*sample, text.name()); !status) return status;
   if (options.format.empty()) {
-    const auto sample = text.sample();
-    if (!sample) return sample.error();
     format = detect_history_format(*sample, text.name(), options.map);
   } else {
     format = history_format_named(options.format);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "history/words.h"
 
 namespace rota::history {
 namespace {
@@ -30,15 +31,6 @@ using Member = std::unique_ptr<zip_file_t, CloseMember>;
 Error damaged_zip(const std::string& name, const std::string& what) {
   return {ErrorCode::kCorruption,
           "'" + name + "': the zip " + what + "; was it copied whole? `unzip -t` tests it"};
-}
-
-/// Names of members come from anywhere: control characters become blanks.
-std::string plain_name(std::string_view name) {
-  std::string text(name.substr(0, 60));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
-  }
-  return text;
 }
 
 class ZipSource : public ByteSource {
@@ -109,7 +101,7 @@ Result<zip_uint64_t> member_of(zip_t* archive, const std::string& name) {
     if (member.ends_with('/')) continue;
     found = static_cast<zip_uint64_t>(i);
     if (++several <= std::ssize(files) + 1 && files.size() < kMembersNamed) {
-      files.push_back(plain_name(member));
+      files.push_back(without_control(member.substr(0, 60)));
     }
   }
   if (several == 1) return *found;
