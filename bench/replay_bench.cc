@@ -16,7 +16,8 @@
 #include <string_view>
 
 #include "base/random.h"
-#include "history/job_csv.h"
+#include "history/read.h"
+#include "history/whole_jobs.h"
 #include "sim/replay.h"
 
 namespace rota::bench {
@@ -71,15 +72,14 @@ std::vector<sim::ReplayJob> made_up_trace(std::int64_t count) {
 }
 
 std::vector<sim::ReplayJob> read_jobs(const std::string& file) {
-  std::ifstream input(file, std::ios::binary);
-  const auto read = history::read_job_csv(input, file, history::TimeUnit::kSeconds);
+  const auto read = history::read_history({file}, {});
   if (!read.ok()) {
     std::fprintf(stderr, "replay_bench: %s: %s\n", read.error().where.c_str(),
                  read.error().message.c_str());
     std::exit(2);
   }
   std::vector<sim::ReplayJob> jobs;
-  for (const history::HistoryJob& job : *read) {
+  for (const history::WholeJob& job : history::whole_jobs(*read).jobs) {
     jobs.push_back({job.submitted, job.runtime, job.gpus});
   }
   return jobs;

@@ -14,6 +14,7 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 
 # Beast and Asio are header-only. Asio 1.74 uses std::exchange without including <utility>.
 add_library(rota_beast INTERFACE)

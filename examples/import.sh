@@ -10,6 +10,7 @@ rota import week.csv -o json >again.json
 grep '"jobs": 28' again.json
 
 rota import "$data/kubernetes/dump.json"
+rota import "$data/kubernetes/kai-snapshot.zip" --to snapshot.csv
 
 printf 'created,ngpu,took,who\n2026-03-02T10:00:00Z,2,90,ann\n2026-03-02T10:01:00Z,1,soon,bob\n' \
   >jobs.csv

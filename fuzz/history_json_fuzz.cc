@@ -10,7 +10,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rota::history;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const char* format : {"sacct-json", "kubernetes", "philly-json", "rota-jobs-json"}) {
+  for (const char* format : {"sacct-json", "kubernetes", "kai-snapshot", "squeue-json",
+                             "philly-json", "rota-jobs-json"}) {
     const auto history = read_history_text(text, "f", {.format = format, .map = {}});
     if (!history) {
       if (history.error().message.empty()) std::abort();

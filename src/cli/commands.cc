@@ -117,22 +117,25 @@ constexpr Command kSim{"sim", kOffline, "run scenario files and check what they 
                        "[OPTION...] FILE...", "", "rota sim tests/scenarios/*/*.scenario\n"
                        "rota sim --trace my.scenario", false, declare_sim};
 constexpr Command kReplay{
-    "replay", kOffline, "run a list of past jobs under other policies", "[OPTION...] FILE",
-    "FILE is CSV with columns for submit time (timestamp), run time (duration), GPUs (num_gpus).\n"
-    "Every job runs through the engine for as long as it really did. Without options: fifo with\n"
-    "EASY backfill on one pool of 512 GPUs.",
+    "replay", kOffline, "run a list of past jobs under other policies", "[OPTION...] HISTORY...",
+    "HISTORY as for rota import: what needs a submit time, a run time and GPUs. Every job runs\n"
+    "through the engine for as long as it really did. Without options: fifo with EASY backfill on\n"
+    "one pool of 512 GPUs.",
     "rota replay philly.csv --on flat:512 --order fifo,shortest --backfill off,easy\n"
     "rota replay philly.csv --on 64x8 -o json", false, declare_replay};
 
 constexpr Command kImport{
     "import", kOffline, "read past jobs of any system, and say what is in them",
-    "[OPTION...] HISTORY...",
+    "[OPTION...] HISTORY...\n--from-slurm --into FILE [OPTION...]",
     "HISTORY is what Slurm, Kubernetes or another system wrote down, or a public trace; packed\n"
-    "with gzip or Zstandard as it may be. The format is seen from its first lines. Rows that are\n"
-    "not plain are counted by kind, with their lines. Nothing leaves this machine.",
+    "with gzip, Zstandard or zip as it may be. The format is seen from its first lines. Rows that\n"
+    "are not plain are counted by kind, with their lines. Nothing leaves this machine.\n"
+    "--from-slurm runs sacct and brings FILE up to date with what it tells since the last time:\n"
+    "once, or with --every again and again. FILE is a HISTORY for every command meanwhile.",
     "sacct -a -D -P -o ALL -S now-7days > week.psv; rota import week.psv\n"
     "rota import jobs.csv.gz --map submit=created,gpus=ngpu,run=seconds\n"
-    "rota import --format sacct - --to week.csv < week.psv",
+    "rota import --format sacct - --to week.csv < week.psv\n"
+    "rota import --from-slurm --into jobs.csv --every 5m",
     false, declare_import};
 constexpr Command kAudit{
     "audit", kOffline, "say where the GPU time of a history went, and what to do",
@@ -168,7 +171,7 @@ constexpr Command kStudy{
     "packing: how much of a cluster each placement policy can use, over many seeds. The lists are\n"
     "CSV in the form of Alibaba's openb cluster: sn, cpu_milli, memory_mib, gpu, model; and name,\n"
     "cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec.\n"
-    "sharing: past jobs of teams (CSV as for rota replay, with a column for the team) under\n"
+    "sharing: past jobs of teams (HISTORY as for rota import; a queue is a team) under\n"
     "contracts, and as priority, EASY or plain FIFO would have run them: what each team got of\n"
     "what it was owed, how long jobs waited, what preemption cost.",
     "rota study packing --nodes nodes.csv --tasks tasks.csv --load 1.0,1.3 --seeds 42-51 \\\n"

@@ -8,7 +8,7 @@
 
 namespace rota::cli {
 
-void add_history_options(CLI::App& app, HistoryOptions& options) {
+CLI::Option* add_history_options(CLI::App& app, HistoryOptions& options) {
   app.add_option("--format", options.format,
                  "sacct, kubernetes, csv, ...; else seen from the first lines")
       ->type_name(std::string(kHistoryFormatType))
@@ -17,7 +17,7 @@ void add_history_options(CLI::App& app, HistoryOptions& options) {
                  "which columns of a table are what: submit=created,gpus=ngpu,time_unit=ms")
       ->type_name("WHAT=COLUMN,..")
       ->group("History");
-  app.add_option("HISTORY", options.files, "files of past jobs; - is standard input")
+  return app.add_option("HISTORY", options.files, "files of past jobs; - is standard input")
       ->required()
       ->type_name("");
 }
@@ -28,6 +28,7 @@ Result<history::JobHistory> read_history(Context& context, const HistoryOptions&
   const auto map = history::parse_column_map(options.map);
   if (!map) return usage_error("--map: " + map.error().message);
   read.map = *map;
+  if (options.time_unit && !read.map.time_unit) read.map.time_unit = options.time_unit;
   if (!options.format.empty()) {
     const auto format = history::history_format_named(options.format);
     if (!format) return usage_error("--format: " + format.error().message);

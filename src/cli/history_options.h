@@ -1,6 +1,7 @@
 // HISTORY..., --format and --map: what every command over past jobs has in common.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "cli/context.h"
 #include "history/history.h"
+#include "history/words.h"
 
 namespace rota::cli {
 
@@ -20,10 +22,11 @@ struct HistoryOptions {
   std::vector<std::string> files;
   std::string format;  // empty: each file's own
   std::string map;
+  std::optional<history::TimeUnit> time_unit = {};  // of plain numbers, where the map does not say
 };
 
-/// Declares them on `app`; `options` must live as long as the runner.
-void add_history_options(CLI::App& app, HistoryOptions& options);
+/// Declares them on `app`; `options` must live as long as the runner. Returns HISTORY itself.
+CLI::Option* add_history_options(CLI::App& app, HistoryOptions& options);
 
 /// Reads the files with a progress bar on a terminal. Whatever keeps a file from being read is
 /// kInvalidArgument (exit code 2).

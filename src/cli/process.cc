@@ -1,12 +1,15 @@
 #include "cli/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -45,7 +48,95 @@ bool is_gone(pid_t pid) {
   return paren != std::string::npos && paren + 2 < text.size() && text[paren + 2] == 'Z';
 }
 
+/// Variables of this process with those of `changes` set, or taken away.
+std::vector<std::string> changed_environment(const std::vector<std::string>& changes) {
+  const auto name_of = [](const std::string& text) { return text.substr(0, text.find('=')); };
+  std::vector<std::string> variables;
+  for (char** at = ::environ; *at != nullptr; ++at) {
+    const std::string name = name_of(*at);
+    const bool changed =
+        std::any_of(changes.begin(), changes.end(),
+                    [&](const std::string& change) { return name_of(change) == name; });
+    if (!changed) variables.emplace_back(*at);
+  }
+  for (const std::string& change : changes) {
+    if (change.find('=') != std::string::npos) variables.push_back(change);
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// All that comes through the pipe, as far as it is kept; false when it is open beyond the end.
+bool read_pipe(int pipe, std::chrono::steady_clock::time_point end, std::string& text) {
+  constexpr std::size_t kKept = 64 * 1024;
+  char piece[4096];
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd waits{.fd = pipe, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&waits, 1, static_cast<int>(std::min<std::int64_t>(left.count(),
+                                                                                1'000'000)));
+    if (ready <= 0) continue;
+    const ssize_t got = ::read(pipe, piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    text.append(piece, std::min(static_cast<std::size_t>(got), kKept - text.size()));
+  }
+}
+
+Result<pid_t> spawn_program(const std::vector<std::string>& argv, int output, int errors,
+                            const std::vector<std::string>& environment) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const std::vector<std::string> variables = changed_environment(environment);
+  pid_t pid = 0;
+  const int failed = ::posix_spawnp(&pid, argv.front().c_str(), &files, &attributes,
+                                    pointers_to(argv).data(), pointers_to(variables).data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (failed == 0) return pid;
+  const ErrorCode code = failed == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
+  return Error{code, "cannot run " + argv.front() + ": " + std::strerror(failed)};
+}
+
 }  // namespace
+
+Result<ProgramEnd> run_program(const std::vector<std::string>& argv, int output,
+                               const std::vector<std::string>& environment,
+                               std::chrono::seconds patience) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("cannot make a pipe");
+  const auto pid = spawn_program(argv, output, ends[1], environment);
+  ::close(ends[1]);
+  ProgramEnd end;
+  const bool over = pid && read_pipe(ends[0], std::chrono::steady_clock::now() + patience,
+                                     end.errors);
+  ::close(ends[0]);
+  if (!pid) return pid.error();
+  if (!over) ::kill(*pid, SIGKILL);
+  int status = 0;
+  while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!over) {
+    return Error{ErrorCode::kTimeout, argv.front() + " gave no end within " +
+                                          std::to_string(patience.count()) + " s"};
+  }
+  end.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return end;
+}
 
 std::string own_program() {
   char path[4096];

@@ -19,6 +19,20 @@ namespace rota::cli {
 [[nodiscard]] Result<pid_t> spawn_detached(const std::vector<std::string>& argv,
                                            const std::string& log);
 
+/// How a program ended that ran to its end.
+struct ProgramEnd {
+  int code = 0;        // its exit code; 128 + n when signal n ended it
+  std::string errors;  // what it wrote there, at most 64 KiB
+};
+
+/// Runs the program that is found as argv[0] on PATH and waits for it: no shell, standard input
+/// empty, standard output into the file `output`. `environment` holds further variables as
+/// `NAME=value`; `NAME` alone takes one away. Errors: kNotFound (no such program), kTimeout (it was
+/// ended after `patience`), kUnavailable.
+[[nodiscard]] Result<ProgramEnd> run_program(const std::vector<std::string>& argv, int output,
+                                             const std::vector<std::string>& environment,
+                                             std::chrono::seconds patience);
+
 /// The process that listens on the Unix socket, as the kernel says. Errors: kUnavailable (nobody
 /// listens), kDenied.
 [[nodiscard]] Result<pid_t> listener_of(const std::string& socket_path);

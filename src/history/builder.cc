@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "history/words.h"
+
 namespace rota::history {
 namespace {
 
@@ -72,7 +74,7 @@ void HistoryBuilder::count(RowFate fate, std::string_view kind, const RowPlace& 
   std::string text;
   if (notes().wants_place(kind)) {
     text = place_text(place);
-    if (!detail.empty()) text += ": " + std::string(detail.substr(0, kDetailMax));
+    if (!detail.empty()) text += ": " + without_control(detail.substr(0, kDetailMax));
   }
   notes().count(fate, kind, text);
 }
@@ -168,25 +170,24 @@ AttemptRecord HistoryBuilder::attempt_from(const JobRow& row) {
   return attempt;
 }
 
-bool HistoryBuilder::is_told_already(std::uint32_t job, const AttemptRecord& attempt,
-                                     const RowPlace& place, std::string_view id) {
+HistoryBuilder::Known HistoryBuilder::compare(std::uint32_t job, const AttemptRecord& attempt,
+                                              const RowPlace& place, std::string_view id) {
   for (std::uint32_t at = latest_[job]; at != kNoAttempt; at = previous_[at]) {
     AttemptRecord& known = history_.attempts_[at];
     if (known.queued != attempt.queued) continue;
     if (known.started && attempt.started && known.started != attempt.started) continue;
+    told_last_ = at;
     const bool was_over = known.ended || has_ended(known.outcome);
     if (was_over || (!attempt.started && known.started)) {
       count(RowFate::kSkipped, "the same attempt again", place, id);
-      return true;
+      return Known::kSame;
     }
-    const std::uint32_t row = known.row;
     known = attempt;
     known.job = job;
-    known.row = row;
     count(RowFate::kKept, "a later row tells more of the same attempt", place, id);
-    return true;
+    return Known::kLess;
   }
-  return false;
+  return Known::kNew;
 }
 
 void HistoryBuilder::add(const JobRow& given, const RowPlace& place) {
@@ -207,12 +208,14 @@ void HistoryBuilder::add(const JobRow& given, const RowPlace& place) {
     latest_.push_back(kNoAttempt);
     *slot = static_cast<std::uint32_t>(history_.jobs_.size());
   } else {
-    if (is_told_already(*slot - 1, attempt, place, row.id)) return;
+    const Known known = compare(*slot - 1, attempt, place, row.id);
+    if (known == Known::kSame) return;
     fill_job(history_.jobs_[*slot - 1], row);
+    if (known == Known::kLess) return;
   }
   attempt.job = *slot - 1;
   previous_.push_back(latest_[attempt.job]);
-  latest_[attempt.job] = static_cast<std::uint32_t>(history_.attempts_.size());
+  latest_[attempt.job] = told_last_ = static_cast<std::uint32_t>(history_.attempts_.size());
   ++history_.jobs_[attempt.job].attempt_count;
   history_.attempts_.push_back(attempt);
   if (history_.jobs_.size() * 2 > slots_.size()) grow_slots();
@@ -224,7 +227,10 @@ AttemptRecord* HistoryBuilder::last_attempt() {
 
 AttemptRecord* HistoryBuilder::latest_attempt_of(std::string_view id, std::string_view cluster) {
   const std::uint32_t slot = *slot_of(key_of(id), names().intern(cluster));
-  return slot == 0 ? nullptr : &history_.attempts_[latest_[slot - 1]];
+  if (slot == 0) return nullptr;
+  auto& attempts = history_.attempts_;
+  const bool is_its = told_last_ < attempts.size() && attempts[told_last_].job == slot - 1;
+  return &attempts[is_its ? told_last_ : latest_[slot - 1]];
 }
 
 }  // namespace rota::history

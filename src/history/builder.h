@@ -75,12 +75,20 @@ class HistoryBuilder {
   /// The attempt that was added last, to complete it from a row behind it (a step); null before
   /// the first.
   [[nodiscard]] AttemptRecord* last_attempt();
-  /// The latest attempt of the job of that id, in rows; null when there is none.
+  /// The attempt of the job of that id that a row told last, new or known already; null when there
+  /// is none.
   [[nodiscard]] AttemptRecord* latest_attempt_of(std::string_view id, std::string_view cluster);
 
   /// Counts a row under `kind` with its place; `detail` is what stands there.
   void count(RowFate fate, std::string_view kind, const RowPlace& place,
              std::string_view detail = {});
+
+  /// Rows so far.
+  [[nodiscard]] std::uint32_t row_count() const { return rows_; }
+  /// For a history that was read up to `row` and then read anew from a system that tells all that
+  /// waits: rows of several waiting tasks (`148_[1-3]`) up to there that were not told again are
+  /// forgotten, since their tasks now have rows of their own. Before finish(). O(n).
+  void forget_waiting_groups(std::uint32_t row);
 
   /// Sorts and hands over; the builder is empty afterwards. O(n log n), in place.
   [[nodiscard]] JobHistory finish();
@@ -89,8 +97,9 @@ class HistoryBuilder {
   [[nodiscard]] JobKey key_of(std::string_view id);
   [[nodiscard]] std::uint32_t* slot_of(JobKey key, Name cluster);
   [[nodiscard]] bool is_sound(JobRow& row, const RowPlace& place);
-  [[nodiscard]] bool is_told_already(std::uint32_t job, const AttemptRecord& attempt,
-                                     const RowPlace& place, std::string_view id);
+  enum class Known { kNew, kSame, kLess };  // less was told before
+  [[nodiscard]] Known compare(std::uint32_t job, const AttemptRecord& attempt,
+                              const RowPlace& place, std::string_view id);
   void fill_job(JobRecord& job, const JobRow& row);
   [[nodiscard]] AttemptRecord attempt_from(const JobRow& row);
   void grow_slots();
@@ -103,6 +112,7 @@ class HistoryBuilder {
   std::vector<std::uint32_t> latest_;  // the latest attempt of each job, while building
   std::vector<std::uint32_t> previous_;  // of each attempt the one before of its job
   std::uint32_t rows_ = 0;
+  std::uint32_t told_last_ = 0xffffffffU;  // the attempt of the row before
   bool is_expecting_ = false;
 };
 

@@ -85,6 +85,27 @@ void HistoryBuilder::conclude_jobs() {
   }
 }
 
+void HistoryBuilder::forget_waiting_groups(std::uint32_t row) {
+  auto& jobs = history_.jobs_;
+  const auto is_group = [&](const AttemptRecord& attempt) {
+    return attempt.row <= row && !attempt.started && !has_ended(attempt.outcome) &&
+           !attempt.ended &&
+           history_.id_text(jobs[attempt.job].key).find("_[") != std::string::npos;
+  };
+  for (const AttemptRecord& attempt : history_.attempts_) {
+    if (is_group(attempt)) --jobs[attempt.job].attempt_count;
+  }
+  std::erase_if(history_.attempts_, is_group);
+  std::vector<std::uint32_t> place(jobs.size());
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < jobs.size(); ++i) {
+    place[i] = kept;
+    if (jobs[i].attempt_count > 0) jobs[kept++] = jobs[i];
+  }
+  jobs.resize(kept);
+  for (AttemptRecord& attempt : history_.attempts_) attempt.job = place[attempt.job];
+}
+
 JobHistory HistoryBuilder::finish() {
   slots_ = std::vector<std::uint32_t>();
   latest_ = std::vector<std::uint32_t>();

@@ -1,6 +1,7 @@
 #include "history/byte_source.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -12,6 +13,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "history/zip_source.h"
 
 namespace rota::history {
 namespace {
@@ -36,10 +39,7 @@ class PlainSource : public ByteSource {
     std::memcpy(into, ahead_.data() + ahead_at_, got);
     ahead_at_ += got;
     if (got == 0) got = std::fread(into, 1, size, file_.get());
-    if (got == 0 && std::ferror(file_.get()) != 0) {
-      return Error{ErrorCode::kUnavailable,
-                   "cannot read '" + name_ + "': " + std::strerror(errno)};
-    }
+    if (got == 0 && std::ferror(file_.get()) != 0) return cannot("read");
     taken_ += static_cast<std::int64_t>(got);
     return got;
   }
@@ -51,10 +51,35 @@ class PlainSource : public ByteSource {
     return ahead_;
   }
 
+  /// The same file once more, for readers that move about in it: a pipe is first copied to a
+  /// temporary file without a name. Whoever calls closes it.
+  Result<std::FILE*> positioned() {
+    const bool moves = whole_ > 0 && lseek(fileno(file_.get()), 0, SEEK_CUR) >= 0;
+    const int copy = moves ? dup(fileno(file_.get())) : -1;
+    std::FILE* const file = moves ? (copy < 0 ? nullptr : fdopen(copy, "rb")) : std::tmpfile();
+    if (file == nullptr) return cannot("read");
+    std::vector<char> piece(moves ? 0 : kBufferBytes);
+    while (!moves) {
+      const auto got = read(piece.data(), piece.size());
+      if (got && *got == 0) break;
+      if (got && std::fwrite(piece.data(), 1, *got, file) == *got) continue;
+      const Error failed = got ? cannot("copy") : got.error();
+      std::fclose(file);
+      return failed;
+    }
+    std::fflush(file);
+    return file;
+  }
+
   [[nodiscard]] std::int64_t bytes_taken() const override { return taken_; }
   [[nodiscard]] std::int64_t bytes_whole() const override { return whole_; }
 
  private:
+  [[nodiscard]] Error cannot(const std::string& verb) const {
+    return {ErrorCode::kUnavailable,
+            "cannot " + verb + " '" + name_ + "': " + std::strerror(errno)};
+  }
+
   std::unique_ptr<std::FILE, CloseFile> file_;
   std::string name_;
   std::string ahead_;
@@ -162,11 +187,10 @@ struct PackedForm {
   std::string_view command;
 };
 using std::string_view_literals::operator""sv;
-constexpr std::array<PackedForm, 4> kForeignForms{{
+constexpr std::array<PackedForm, 3> kForeignForms{{
     {"BZh"sv, "bzip2", "bunzip2"},
     {"\xfd"
      "7zXZ\0"sv, "xz", "unxz"},
-    {"PK\x03\x04"sv, "zip", "unzip"},
     {"\x04\x22\x4d\x18"sv, "lz4", "unlz4"},
 }};
 
@@ -184,7 +208,8 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   const std::string name = path == "-" ? "standard input" : path;
   struct stat status {};
   if (path != "-" && stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return Error{ErrorCode::kNotFound, "'" + path + "' is a folder; name the files in it"};
+    return Error{ErrorCode::kNotFound,
+                 "cannot read '" + path + "': it is a folder; name the files in it"};
   }
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
   if (file == nullptr) return cannot_open(path);
@@ -196,13 +221,18 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   if (first.starts_with("\x28\xb5\x2f\xfd")) {
     return std::unique_ptr<ByteSource>(new ZstdSource(std::move(plain), name));
   }
+  if (first.starts_with("PK\x03\x04") || first.starts_with("PK\x05\x06")) {
+    const auto again = plain->positioned();
+    if (!again) return again.error();
+    return open_zip(*again, name);
+  }
   for (const PackedForm& form : kForeignForms) {
     if (!first.starts_with(form.magic)) continue;
     return Error{ErrorCode::kUnsupported,
                  "'" + name + "' is packed with " + std::string(form.name) +
                      ", which is not read directly; unpack it with `" +
                      std::string(form.command) +
-                     "` first (gzip and Zstandard are read as they are)"};
+                     "` first (gzip, Zstandard and zip are read as they are)"};
   }
   return std::unique_ptr<ByteSource>(std::move(plain));
 }

@@ -27,8 +27,8 @@ class ByteSource {
 };
 
 /// Opens `path`; `-` is standard input. What it is packed with is seen from its first bytes: gzip
-/// (also several members) and Zstandard are unpacked; other packed forms are an error that names
-/// the command to unpack them.
+/// (also several members), Zstandard and zip (see open_zip) are unpacked; other packed forms are an
+/// error that names the command to unpack them.
 /// Errors: kNotFound, kDenied, kUnsupported. One buffer of 256 KiB.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
 

@@ -81,9 +81,10 @@ TEST(ByteSource, DamagedAndCutFilesAreSaidToBeSo) {
 }
 
 TEST(ByteSource, OtherPackedFormsNameTheCommand) {
-  const auto zip = open_bytes(file_of("a.zip", "PK\x03\x04rest"));
-  ASSERT_FALSE(zip);
-  EXPECT_NE(zip.error().message.find("unzip"), std::string::npos);
+  const auto xz = open_bytes(file_of("a.xz", std::string("\xfd"
+                                                         "7zXZ\0rest", 10)));
+  ASSERT_FALSE(xz);
+  EXPECT_NE(xz.error().message.find("unxz"), std::string::npos);
   const auto missing = open_bytes("/nowhere/at/all");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);

@@ -90,7 +90,7 @@ struct AttemptRecord {
   Maybe<Bytes> memory_used;      // the most it held on a node or in a step
   Maybe<Bytes> gpu_memory_used;  // the most on its devices
   std::uint32_t job = 0;         // its place in JobHistory::jobs()
-  std::uint32_t row = 0;         // of the input, from 1, counted over all files
+  std::uint32_t row = 0;         // that told it, from 1, counted over all files
   Name nodes;                    // as the input writes them: `h[1-2]`, `n1,n2`
   Name reason;                   // why it waited, or more on how it ended
   GpuSetId gpus;                 // held; of one that did not start: unknown

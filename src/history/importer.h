@@ -66,6 +66,8 @@ struct HistoryFormat {
 [[nodiscard]] Status import_sacct_text(ImportRun& run);
 [[nodiscard]] bool is_sacct_json(std::string_view sample);
 [[nodiscard]] Status import_sacct_json(ImportRun& run);
+[[nodiscard]] bool is_squeue_json(std::string_view sample);
+[[nodiscard]] Status import_squeue_json(ImportRun& run);
 [[nodiscard]] bool is_jobcomp(std::string_view sample);
 [[nodiscard]] Status import_jobcomp(ImportRun& run);
 [[nodiscard]] bool is_rota_csv(std::string_view sample);
@@ -92,6 +94,8 @@ struct HistoryFormat {
 [[nodiscard]] Status import_swf(ImportRun& run);
 [[nodiscard]] bool is_kubernetes(std::string_view sample);
 [[nodiscard]] Status import_kubernetes(ImportRun& run);
+[[nodiscard]] bool is_kai_snapshot(std::string_view sample);
+[[nodiscard]] Status import_kai_snapshot(ImportRun& run);
 [[nodiscard]] Status import_csv(ImportRun& run);
 [[nodiscard]] bool is_csv(std::string_view sample);
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "history/words.h"
+
 namespace rota::history {
 namespace {
 
@@ -23,7 +25,7 @@ InputText::InputText(std::unique_ptr<ByteSource> bytes, std::string name, Import
 }
 
 Error InputText::error_at(std::int64_t column, std::string message) const {
-  return {ErrorCode::kInvalidArgument, std::move(message),
+  return {ErrorCode::kInvalidArgument, without_control(message),
           name_ + ":" + std::to_string(line_) + ":" + std::to_string(column)};
 }
 

@@ -9,46 +9,63 @@
 namespace rota::history {
 namespace {
 
-/// An InputText as characters for the parser. A failed read ends it; `status` keeps why.
-class TextBuffer : public std::streambuf {
- public:
-  explicit TextBuffer(InputText& text) : text_(text) {}
-  [[nodiscard]] const Status& status() const { return status_; }
+constexpr int kDepthMax = 200;
+constexpr std::int64_t kItemBytesMax = 64 * 1024 * 1024;
 
- protected:
-  int_type underflow() override {
-    const auto piece = text_.more();
-    if (!piece) {
-      status_ = piece.error();
-      return traits_type::eof();
-    }
-    if (piece->empty()) return traits_type::eof();
-    char* const begin = const_cast<char*>(piece->data());  // the interface wants it; only read
-    setg(begin, begin, begin + piece->size());
-    return traits_type::to_int_type(*begin);
-  }
+constexpr std::int64_t kItemValuesMax = 4'000'000;
 
- private:
-  InputText& text_;
-  Status status_;
+/// Thrown through the parser, which knows no limits.
+struct TooMuch {
+  std::string what;
 };
 
 /// Hands items over while the parser makes them, and lets it forget them.
 class Items {
  public:
-  Items(std::string_view list, const JsonItemVisitor& visit) : list_(list), visit_(visit) {}
+  virtual ~Items() = default;
+  /// Items so far.
+  [[nodiscard]] std::int64_t count() const { return count_; }
 
-  /// Throws what the library throws.
+  /// Throws what the library throws, and TooMuch.
   template <class Input>
   void parse(Input& input) {
-    outermost_list_ = in_list_ = false;
+    begin();
     const Json rest = Json::parse(input, [this](int depth, Json::parse_event_t event, Json& value) {
+      check(depth, event);
       return this->event(depth, event, value);
     });
   }
 
+ protected:
+  virtual void begin() = 0;
+  /// False: the parser forgets the value.
+  virtual bool event(int depth, Json::parse_event_t event, Json& parsed) = 0;
+  std::int64_t count_ = 0;
+
  private:
-  bool event(int depth, Json::parse_event_t event, Json& parsed) {
+  void check(int depth, Json::parse_event_t event) {
+    if (depth > kDepthMax) {
+      throw TooMuch{"this JSON is nested deeper than " + std::to_string(kDepthMax) + " levels"};
+    }
+    if (event == Json::parse_event_t::key) return;
+    if (values_of_ != count_) values_ = 0;
+    values_of_ = count_;
+    if (++values_ <= kItemValuesMax) return;
+    throw TooMuch{std::to_string(kItemValuesMax) + " values without the end of an item, behind "
+                  "item " + std::to_string(count_) + "; this is no list of jobs"};
+  }
+  std::int64_t values_ = 0;  // behind item values_of_
+  std::int64_t values_of_ = 0;
+};
+
+/// Those of one list of the outermost object.
+class ListItems : public Items {
+ public:
+  ListItems(std::string_view list, const JsonItemVisitor& visit) : list_(list), visit_(visit) {}
+
+ private:
+  void begin() override { outermost_list_ = in_list_ = false; }
+  bool event(int depth, Json::parse_event_t event, Json& parsed) override {
     using Event = Json::parse_event_t;
     if (depth == 0 && event == Event::array_start) outermost_list_ = true;
     if (depth == 1 && event == Event::key) in_list_ = parsed == list_;
@@ -64,9 +81,74 @@ class Items {
 
   const std::string list_;
   const JsonItemVisitor& visit_;
-  std::int64_t count_ = 0;
   bool outermost_list_ = false;
   bool in_list_ = false;
+};
+
+/// Those of all lists of one object inside the outermost.
+class InnerItems : public Items {
+ public:
+  InnerItems(std::string_view outer, const JsonListVisitor& visit)
+      : outer_(outer), visit_(visit) {}
+
+ private:
+  void begin() override { inside_ = false; }
+  bool event(int depth, Json::parse_event_t event, Json& parsed) override {
+    using Event = Json::parse_event_t;
+    if (depth == 1 && event == Event::key) inside_ = parsed == outer_;
+    if (depth == 2 && event == Event::key && inside_) {
+      list_ = parsed.get_ref<const std::string&>();
+      in_list_ = 0;
+    }
+    if (event != Event::object_end || depth != 3 || !inside_) return true;
+    ++count_;
+    visit_(list_, parsed, ++in_list_);
+    return false;
+  }
+
+  const std::string outer_;
+  const JsonListVisitor& visit_;
+  std::string list_;
+  std::int64_t in_list_ = 0;
+  bool inside_ = false;
+};
+
+/// An InputText as characters for the parser. A failed read or an item without end ends it;
+/// `status` keeps why.
+class TextBuffer : public std::streambuf {
+ public:
+  TextBuffer(InputText& text, const Items& items) : text_(text), items_(items) {}
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ protected:
+  int_type underflow() override {
+    const auto piece = text_.more();
+    if (!piece) {
+      status_ = piece.error();
+      return traits_type::eof();
+    }
+    if (piece->empty()) return traits_type::eof();
+    if (items_.count() != counted_) bytes_ = 0;
+    counted_ = items_.count();
+    bytes_ += std::ssize(*piece);
+    if (bytes_ > kItemBytesMax) {
+      status_ = Error{ErrorCode::kInvalidArgument,
+                      "64 MiB without the end of an item, behind item " +
+                          std::to_string(counted_) + "; this is no list of jobs",
+                      text_.name()};
+      return traits_type::eof();
+    }
+    char* const begin = const_cast<char*>(piece->data());  // the interface wants it; only read
+    setg(begin, begin, begin + piece->size());
+    return traits_type::to_int_type(*begin);
+  }
+
+ private:
+  InputText& text_;
+  const Items& items_;
+  Status status_;
+  std::int64_t counted_ = 0;
+  std::int64_t bytes_ = 0;  // since the item before
 };
 
 /// `parse error at line 3, column 7: ...` of the library as one of ours.
@@ -96,6 +178,8 @@ Status parse_lines(InputText& text, Items& items) {
     } catch (const Json::exception& error) {
       const Error found = syntax_error(text, error.what());
       return text.error_at(1, found.message);
+    } catch (const TooMuch& error) {
+      return text.error_at(1, error.what);
     }
   }
 }
@@ -108,22 +192,32 @@ bool is_one_a_line(std::string_view sample) {
   return end + 1 < sample.size() && sample[end + 1] == '{' && first.ends_with('}');
 }
 
-}  // namespace
-
-Status for_each_json_item(InputText& text, std::string_view list, const JsonItemVisitor& visit) {
-  const auto sample = text.sample();
-  if (!sample) return sample.error();
-  Items items(list, visit);
-  if (is_one_a_line(*sample)) return parse_lines(text, items);
-  TextBuffer buffer(text);
+Status parse_whole_text(InputText& text, Items& items) {
+  TextBuffer buffer(text, items);
   std::istream stream(&buffer);
   try {
     items.parse(stream);
   } catch (const Json::exception& error) {
     if (!buffer.status()) return buffer.status();
     return syntax_error(text, error.what());
+  } catch (const TooMuch& error) {
+    return Error{ErrorCode::kInvalidArgument, error.what, text.name()};
   }
   return buffer.status();
+}
+
+}  // namespace
+
+Status for_each_json_item(InputText& text, std::string_view list, const JsonItemVisitor& visit) {
+  const auto sample = text.sample();
+  if (!sample) return sample.error();
+  ListItems items(list, visit);
+  return is_one_a_line(*sample) ? parse_lines(text, items) : parse_whole_text(text, items);
+}
+
+Status for_each_json_list(InputText& text, std::string_view outer, const JsonListVisitor& visit) {
+  InnerItems items(outer, visit);
+  return parse_whole_text(text, items);
 }
 
 const Json* json_at(const Json& json, std::initializer_list<const char*> path) {
@@ -139,6 +233,13 @@ const Json* json_at(const Json& json, std::initializer_list<const char*> path) {
 
 std::string_view json_text(const Json& json, std::initializer_list<const char*> path) {
   const Json* at = json_at(json, path);
+  if (at == nullptr || !at->is_string()) return {};
+  return at->get_ref<const std::string&>();
+}
+
+std::string_view json_first_text(const Json& json, std::initializer_list<const char*> path) {
+  const Json* at = json_at(json, path);
+  if (at != nullptr && at->is_array() && !at->empty()) at = &at->front();
   if (at == nullptr || !at->is_string()) return {};
   return at->get_ref<const std::string&>();
 }

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <functional>
 
+#include "history/words.h"
+
 namespace rota::history {
 namespace {
 
@@ -40,6 +42,7 @@ void NameTable::grow() {
 
 Name NameTable::intern(std::string_view text) {
   if (text.empty()) return {};
+  if (has_control(text)) return intern(without_control(text));
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = std::hash<std::string_view>{}(text) & mask;
   for (; slots_[at] != 0; at = (at + 1) & mask) {

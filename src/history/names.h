@@ -26,7 +26,8 @@ class NameTable {
   NameTable(const NameTable&) = delete;
   NameTable& operator=(const NameTable&) = delete;
 
-  /// The number of `text`, new or known. O(length).
+  /// The number of `text`, new or known; blanks stand for its control characters, which a terminal
+  /// might take as commands. O(length).
   [[nodiscard]] Name intern(std::string_view text);
   /// Valid as long as the table.
   [[nodiscard]] std::string_view text(Name name) const { return texts_[name.index]; }

@@ -27,6 +27,25 @@ struct ReadOptions {
                                               const ReadOptions& options,
                                               const ImportProgress& progress = {});
 
+/// One input of several, and what is known of it.
+struct HistorySource {
+  std::string path;
+  std::string name;    // for messages; empty: the path
+  std::string format;  // empty: as ReadOptions say
+};
+
+/// A kept history and a fresh export of the same system that begins before the kept one ends and
+/// tells all that waits and runs: what both tell is there once, as the export tells it.
+struct Continued {
+  JobHistory history;  // without a job when there is none in both
+  std::int64_t kept_rows = 0;
+  std::int64_t untold = 0;  // attempts of the kept one, not over, that the export does not tell
+};
+/// Errors: as read_history. `kept` may have no path: nothing is kept so far.
+[[nodiscard]] Result<Continued> continue_history(const HistorySource& kept,
+                                                 const HistorySource& fresh,
+                                                 const ImportProgress& progress = {});
+
 /// The same from text that is there already. `name` is for messages.
 [[nodiscard]] Result<JobHistory> read_history_text(std::string text, const std::string& name,
                                                    const ReadOptions& options);

@@ -146,7 +146,9 @@ printf 'alpha,beta\n1,2\n' >odd.csv
 wrong "odd.csv:1:1: the format of this input is not known" rota import odd.csv
 wrong "odd.csv:1:1: submit=gamma: there is no column 'gamma'" rota import --map submit=gamma odd.csv
 printf 'PK\003\004' >odd.zip
-wrong "unpack it with \`unzip\`" rota import odd.zip
+wrong "odd.zip': the zip is not sound" rota import odd.zip
+printf 'BZh91AY' >odd.bz2
+wrong "unpack it with \`bunzip2\`" rota import odd.bz2
 printf 'node n1 gpu=8\n' >x.scenario
 expect 2 rota sim x.scenario
 says "x.scenario:1:"

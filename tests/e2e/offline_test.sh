@@ -11,6 +11,19 @@ expect 0 rota replay "$sample" --on 8x8 --backfill easy -o json
 says '"jobs": 500'
 says '"wait_seconds"'
 says '"replay_seconds"'
+# Any format of history, packed or not; what cannot be replayed is said.
+gzip -c "$ROTA_SOURCE_DIR/tests/data/slurm/sacct-duplicates.psv" >week.psv.gz
+expect 0 rota replay week.psv.gz --on 4x8
+says "3 jobs never ran to an end and were left out"
+says "passed over: a step of a job"
+expect 0 rota replay week.psv.gz --on 4x8 -o json
+says '"never_ran": 3'
+expect 0 rota study sharing week.psv.gz --on 4x8 --days 1 --policy easy
+says "were left out"
+printf 'timestamp,duration,num_gpus\n1,5,1\n2,x,1\n' >dirty.csv
+expect 0 rota replay dirty.csv
+says "1 row skipped: no length of time"
+says "dirty.csv:3:3"
 # Past jobs of any system, and Rota's own form of them.
 data=$ROTA_SOURCE_DIR/tests/data
 expect 0 rota import "$data/slurm/sacct-duplicates.psv" --to week.csv

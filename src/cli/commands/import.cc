@@ -1,4 +1,5 @@
-// import: what is in a history of jobs, and writing it in Rota's own form.
+// import: what is in a history of jobs, writing it in Rota's own form, and keeping such a file up
+// to date with a live cluster.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -6,14 +7,17 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "base/text.h"
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/history_options.h"
+#include "cli/live_import.h"
 #include "cli/offline.h"
 #include "cli/output.h"
+#include "cli/time_text.h"
 #include "cli/usage.h"
 #include "history/csv/rota_csv.h"
 #include "report/csv.h"
@@ -28,6 +32,11 @@ using history::JobRecord;
 struct ImportOptions {
   HistoryOptions history;
   std::string to;
+  bool from_slurm = false;
+  std::string into;
+  std::string since;
+  std::string overlap;
+  std::string every;
   OutputOptions output;
 };
 
@@ -226,23 +235,14 @@ Status write_to(const JobHistory& history, const std::string& path) {
   return usage_error("--to: cannot write '" + path + "': " + std::strerror(errno));
 }
 
-int import_files(Context& context, const ImportOptions& options) {
-  const auto format = options.output.format();
-  if (!format) return report_error(context, format.error());
-  const auto history = read_history(context, options.history);
-  if (!history) return report_error(context, history.error());
-  if (!options.to.empty()) {
-    if (auto status = write_to(*history, options.to); !status) {
-      return report_error(context, status.error());
-    }
-  }
-  const Summary summary = summary_of(*history);
-  if (*format == Format::kTable) {
-    context.out << summary_table(*history, summary);
+int show_history(Context& context, Format format, const JobHistory& history) {
+  const Summary summary = summary_of(history);
+  if (format == Format::kTable) {
+    context.out << summary_table(history, summary);
     return kExitOk;
   }
-  const api::Json json = summary_json(*history, summary);
-  if (*format == Format::kJson) {
+  const api::Json json = summary_json(history, summary);
+  if (format == Format::kJson) {
     context.out << json_of(json);
     return kExitOk;
   }
@@ -252,16 +252,152 @@ int import_files(Context& context, const ImportOptions& options) {
   return kExitOk;
 }
 
+int import_files(Context& context, const ImportOptions& options, Format format) {
+  const auto history = read_history(context, options.history);
+  if (!history) return report_error(context, history.error());
+  if (!options.to.empty()) {
+    if (auto status = write_to(*history, options.to); !status) {
+      return report_error(context, status.error());
+    }
+  }
+  return show_history(context, format, *history);
+}
+
+struct LiveSetting {
+  SlurmImport import;
+  std::optional<Duration> every;
+};
+
+/// A span like 5m that is longer than nothing.
+Result<Duration> live_span(const std::string& option, const std::string& text) {
+  const auto span = parse_span(text);
+  if (span && *span > Duration()) return *span;
+  return usage_error(option + " '" + text + "': expected a span of time like 5m, 1h or 7d");
+}
+
+Result<LiveSetting> live_setting(const Context& context, const ImportOptions& options) {
+  if (!options.history.files.empty() || !options.to.empty() || !options.history.format.empty() ||
+      !options.history.map.empty()) {
+    return usage_error("--from-slurm reads what sacct tells, into --into FILE; it takes no "
+                       "HISTORY, --format, --map or --to");
+  }
+  if (options.into.empty()) {
+    return usage_error("--from-slurm: name the file that grows, like --into jobs.csv");
+  }
+  LiveSetting setting{.import = {.into = options.into, .since = {}, .overlap = Duration::hours(1),
+                                 .first = Duration::days(30)}};
+  if (!options.since.empty()) {
+    const auto since = parse_past(options.since, context.now_seconds());
+    if (!since) return usage_error("--since: " + since.error().message);
+    setting.import.since = *since;
+  }
+  if (!options.overlap.empty()) {
+    const auto overlap = live_span("--overlap", options.overlap);
+    if (!overlap) return overlap.error();
+    setting.import.overlap = *overlap;
+  }
+  if (!options.every.empty()) {
+    const auto every = live_span("--every", options.every);
+    if (!every) return every.error();
+    setting.every = *every;
+  }
+  return setting;
+}
+
+/// What one reading brought, for people.
+std::string round_text(const SlurmImported& round, const std::string& into) {
+  const auto attempts = std::ssize(round.history.attempts());
+  std::string text = iso_time(round.until) + "  " + into + ": " +
+                     grouped(std::ssize(round.history.jobs())) + " jobs, " + grouped(attempts) +
+                     " attempts, " + grouped(attempts - round.attempts_before) +
+                     " more than before; sacct was asked from " + iso_time(round.since) + " on\n";
+  if (round.untold > 0) {
+    text += "Note: " + grouped(round.untold) +
+            " attempts of the file have no end and sacct tells them no more; a larger --overlap "
+            "finds records that came late.\n";
+  }
+  return text;
+}
+
+api::Json round_json(const SlurmImported& round, const std::string& into) {
+  api::Json json = api::Json::object();
+  json["into"] = into;
+  json["since"] = iso_time(round.since);
+  json["until"] = iso_time(round.until);
+  json["jobs"] = std::ssize(round.history.jobs());
+  json["attempts"] = std::ssize(round.history.attempts());
+  json["attempts_before"] = round.attempts_before;
+  json["attempts_untold"] = round.untold;
+  return json;
+}
+
+/// One reading, or one after the other. What fails later than the first is tried again.
+int import_live(Context& context, const ImportOptions& options, Format format) {
+  auto setting = live_setting(context, options);
+  if (!setting) return report_error(context, setting.error());
+  for (bool is_first = true;; is_first = false) {
+    const auto round = import_from_slurm(context, setting->import);
+    if (!round && (is_first || !setting->every)) return report_error(context, round.error());
+    if (!round) {
+      report_error(context, round.error());
+    } else if (setting->every && format == Format::kJson) {
+      context.out << json_line(round_json(*round, options.into)) << std::flush;
+    } else {
+      if (format == Format::kTable) context.out << round_text(*round, options.into) << std::flush;
+      if (!setting->every) return show_history(context, format, round->history);
+    }
+    if (!context.out.good()) return kExitFailed;
+    if (round) setting->import.since.reset();  // from here on the file tells
+    std::this_thread::sleep_for(std::chrono::nanoseconds(setting->every->ns()));
+  }
+}
+
+int run_import(Context& context, const ImportOptions& options) {
+  const auto format = options.output.format();
+  if (!format) return report_error(context, format.error());
+  if (options.from_slurm) return import_live(context, options, *format);
+  const std::pair<const char*, const std::string*> live[] = {{"--into", &options.into},
+                                                             {"--since", &options.since},
+                                                             {"--overlap", &options.overlap},
+                                                             {"--every", &options.every}};
+  for (const auto& [name, value] : live) {
+    if (value->empty()) continue;
+    return report_error(context, usage_error(std::string(name) + " goes with --from-slurm; to "
+                                             "write a history to a file there is --to FILE"));
+  }
+  if (options.history.files.empty()) {
+    return report_error(context, usage_error("HISTORY is required; or read a "
+                                             "live cluster with --from-slurm --into FILE"));
+  }
+  return import_files(context, options, *format);
+}
+
 }  // namespace
 
 Runner declare_import(CLI::App& app, Context& context) {
   auto options = std::make_shared<ImportOptions>();
-  add_history_options(app, options->history);
+  add_history_options(app, options->history)->required(false);
   app.add_option("--to", options->to, "write all attempts there, as CSV in Rota's own form")
       ->type_name("FILE")
       ->group("Output");
+  app.add_flag("--from-slurm", options->from_slurm, "read what sacct tells since the last time")
+      ->group("Live");
+  app.add_option("--into", options->into, "the file in Rota's own form that grows")
+      ->type_name("FILE")
+      ->group("Live");
+  app.add_option("--since", options->since,
+                 "ask from there on: 7d, 2026-03-01 (the file's end less overlap; else 30d)")
+      ->type_name("TIME")
+      ->group("Live");
+  app.add_option("--overlap", options->overlap,
+                 "read so much again, for records that come late (1h)")
+      ->type_name("SPAN")
+      ->group("Live");
+  app.add_option("--every", options->every, "go on, once in that span; else it ends after one")
+      ->type_name("SPAN")
+      ->group("Live");
   add_output_options(app, options->output, "table|json|csv");
-  return [options, &context](const Parsed&) { return import_files(context, *options); };
+  return [options, &context](const Parsed&) { return run_import(context, *options); };
 }
 
 }  // namespace rota::cli

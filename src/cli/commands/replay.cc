@@ -8,21 +8,20 @@
 #include "cli/exit_codes.h"
 #include "cli/offline.h"
 #include "cli/output.h"
-#include "cli/read_file.h"
 #include "cli/time_text.h"
 #include "cli/usage.h"
-#include "history/job_csv.h"
+#include "cli/whole_job_source.h"
 #include "sim/replay.h"
 
 namespace rota::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string file;
+  HistoryOptions history;
   std::string on = "flat:512";
   std::string orders = "fifo";
   std::string backfills = "easy";
-  std::string time_unit = "s";
+  std::string time_unit;
   OutputOptions output;
 };
 
@@ -32,20 +31,20 @@ struct ReplayRun {
   double seconds = 0;
 };
 
-Result<std::vector<sim::ReplayJob>> jobs_of_file(const ReplayOptions& options) {
-  if (options.time_unit != "s" && options.time_unit != "ms") {
+Result<WholeJobSource> source_of(Context& context, const ReplayOptions& options) {
+  HistoryOptions history = options.history;
+  if (options.time_unit == "ms") history.time_unit = history::TimeUnit::kMilliseconds;
+  else if (options.time_unit == "s") history.time_unit = history::TimeUnit::kSeconds;
+  else if (!options.time_unit.empty()) {
     return usage_error("--time-unit '" + options.time_unit + "': expected s or ms");
   }
-  auto input = open_to_read(options.file);
-  if (!input) return input.error();
-  const auto unit = options.time_unit == "ms" ? history::TimeUnit::kMilliseconds
-                                              : history::TimeUnit::kSeconds;
-  auto read = history::read_job_csv(*input, options.file, unit);
-  if (!read) return read.error();
-  if (read->empty()) return usage_error("'" + options.file + "' holds no job");
+  return read_whole_jobs(context, history);
+}
+
+std::vector<sim::ReplayJob> replay_jobs(const history::WholeJobs& whole) {
   std::vector<sim::ReplayJob> jobs;
-  jobs.reserve(read->size());
-  for (const history::HistoryJob& job : *read) {
+  jobs.reserve(whole.jobs.size());
+  for (const history::WholeJob& job : whole.jobs) {
     jobs.push_back({job.submitted, job.runtime, job.gpus});
   }
   return jobs;
@@ -142,23 +141,26 @@ int replay_file(Context& context, const ReplayOptions& options) {
   if (!backfills) return report_error(context, backfills.error());
   const auto nodes = cluster_of(options.on);
   if (!nodes) return report_error(context, nodes.error());
-  const auto jobs = jobs_of_file(options);
-  if (!jobs) return report_error(context, jobs.error());
+  const auto source = source_of(context, options);
+  if (!source) return report_error(context, source.error());
+  const std::vector<sim::ReplayJob> jobs = replay_jobs(source->whole);
   std::vector<ReplayRun> runs;
   for (const Order order : *orders) {
     for (const Backfill backfill : *backfills) {
-      auto run = run_one(context, *nodes, *jobs, {order, backfill});
+      auto run = run_one(context, *nodes, jobs, {order, backfill});
       if (!run) return report_error(context, run.error());
       runs.push_back(std::move(*run));
     }
   }
   if (*format == Format::kTable) {
-    context.out << runs_table(context, options.output, runs) << notes(runs);
+    context.out << runs_table(context, options.output, runs) << notes(runs)
+                << left_out_text(*source);
     return kExitOk;
   }
   api::Json document = api::Json::object();
-  document["file"] = options.file;
+  document["file"] = join(options.history.files, ", ");
   document["on"] = options.on;
+  add_left_out(document, *source);
   api::Json list = api::Json::array();
   for (const ReplayRun& run : runs) list.push_back(run_json(run));
   document["runs"] = std::move(list);
@@ -181,10 +183,11 @@ Runner declare_replay(CLI::App& app, Context& context) {
   app.add_option("--backfill", options->backfills, "off, easy (default), conservative, greedy")
       ->type_name("KIND,..")
       ->group("What");
-  app.add_option("--time-unit", options->time_unit, "of plain numbers of time: s (default) or ms")
+  app.add_option("--time-unit", options->time_unit,
+                 "of plain numbers of time: s or ms; else the format's own")
       ->type_name("s|ms")
       ->group("What");
-  app.add_option("FILE", options->file, "CSV file")->required()->type_name("");
+  add_history_options(app, options->history);
   add_output_options(app, options->output, "table|json|yaml");
   return [options, &context](const Parsed&) { return replay_file(context, *options); };
 }

@@ -11,10 +11,9 @@
 #include "cli/exit_codes.h"
 #include "cli/offline.h"
 #include "cli/output.h"
-#include "cli/read_file.h"
 #include "cli/time_text.h"
 #include "cli/usage.h"
-#include "history/job_csv.h"
+#include "cli/whole_job_source.h"
 #include "report/words.h"
 #include "sim/trial.h"
 
@@ -34,7 +33,7 @@ constexpr const char* kTeams = "(teams)";  // above the queues of the teams
 constexpr const char* kDebugQueue = "(debug)";
 
 struct SharingOptions {
-  std::string file;
+  HistoryOptions history;
   std::string on = "32x8";
   std::string from;
   std::string days = "30";
@@ -151,15 +150,12 @@ Result<Setting> setting_from(const SharingOptions& options) {
 }
 
 /// The jobs of the span in question.
-Result<std::vector<history::HistoryJob>> jobs_of(const std::string& file, Setting& setting) {
-  auto input = open_to_read(file);
-  if (!input) return input.error();
-  auto all = history::read_job_csv(*input, file, history::TimeUnit::kSeconds);
-  if (!all) return all.error();
-  if (all->empty()) return usage_error("'" + file + "' holds no job");
+Result<std::vector<history::WholeJob>> jobs_of(WholeJobSource& source, const std::string& file,
+                                               Setting& setting) {
+  auto* const all = &source.whole.jobs;
   if (!setting.from) setting.from = all->front().submitted;
   const Instant until = *setting.from + setting.length;
-  std::erase_if(*all, [&](const history::HistoryJob& job) {
+  std::erase_if(*all, [&](const history::WholeJob& job) {
     return job.submitted < *setting.from || job.submitted >= until ||
            job.runtime <= Duration() || job.gpus == 0;
   });
@@ -175,7 +171,7 @@ Result<std::vector<history::HistoryJob>> jobs_of(const std::string& file, Settin
                          join({teams.begin(), teams.end()}, ", "));
     }
   }
-  return all;
+  return std::move(*all);
 }
 
 std::int64_t largest_node(const std::vector<NodeSpec>& nodes) {
@@ -186,12 +182,12 @@ std::int64_t largest_node(const std::vector<NodeSpec>& nodes) {
 
 /// Which jobs were short tries somebody waited for: one GPU, short, and no other such job of the
 /// team shortly before, since many at once are a sweep. `jobs` by submit time.
-std::vector<bool> debug_jobs(const std::vector<history::HistoryJob>& jobs,
+std::vector<bool> debug_jobs(const std::vector<history::WholeJob>& jobs,
                              const Setting& setting) {
   std::map<std::string, Instant> latest;
   std::vector<bool> debug(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const history::HistoryJob& job = jobs[i];
+    const history::WholeJob& job = jobs[i];
     if (job.gpus != 1 || job.runtime > setting.debug_under) continue;
     const auto before = latest.find(job.team);
     debug[i] = before == latest.end() || job.submitted - before->second >= kDebugApart;
@@ -200,11 +196,11 @@ std::vector<bool> debug_jobs(const std::vector<history::HistoryJob>& jobs,
   return debug;
 }
 
-std::string queue_name(const history::HistoryJob& job) {
+std::string queue_name(const history::WholeJob& job) {
   return job.team.empty() ? "default" : job.team;
 }
 
-sim::TrialJob trial_job(const history::HistoryJob& past, bool debug, const Setting& setting,
+sim::TrialJob trial_job(const history::WholeJob& past, bool debug, const Setting& setting,
                         Rule rule) {
   sim::TrialJob job;
   job.submitted = past.submitted;
@@ -235,7 +231,7 @@ sim::TrialJob trial_job(const history::HistoryJob& past, bool debug, const Setti
   return job;
 }
 
-sim::TrialPlan plan_of(const std::vector<history::HistoryJob>& jobs, const Setting& setting,
+sim::TrialPlan plan_of(const std::vector<history::WholeJob>& jobs, const Setting& setting,
                        Rule rule) {
   sim::TrialPlan plan;
   plan.nodes = setting.nodes;
@@ -266,7 +262,7 @@ sim::TrialPlan plan_of(const std::vector<history::HistoryJob>& jobs, const Setti
     plan.queues.push_back({.name = kDebugQueue, .weight = setting.debug_milli});
   }
   std::set<std::string> teams;
-  for (const history::HistoryJob& job : jobs) teams.insert(queue_name(job));
+  for (const history::WholeJob& job : jobs) teams.insert(queue_name(job));
   for (const std::string& team : teams) {
     const auto found = setting.weights.find(team);
     const std::int64_t weight = found == setting.weights.end() ? 1 : found->second;
@@ -400,7 +396,10 @@ int study_sharing(Context& context, const SharingOptions& options) {
   if (!format) return report_error(context, format.error());
   auto setting = setting_from(options);
   if (!setting) return report_error(context, setting.error());
-  const auto past = jobs_of(options.file, *setting);
+  auto source = read_whole_jobs(context, options.history);
+  if (!source) return report_error(context, source.error());
+  const std::string file = join(options.history.files, ", ");
+  const auto past = jobs_of(*source, file, *setting);
   if (!past) return report_error(context, past.error());
   const std::vector<bool> debug = debug_jobs(*past, *setting);
   std::vector<SharingRun> runs;
@@ -427,12 +426,14 @@ int study_sharing(Context& context, const SharingOptions& options) {
                    "to.\nDebug jobs: one GPU, at most "
                 << options.debug_under
                 << ", none of the team's in the 5 minutes before. The other waits are of all other "
-                   "jobs that started.\n";
+                   "jobs that started.\n"
+                << left_out_text(*source);
     return kExitOk;
   }
   api::Json document = api::Json::object();
-  document["file"] = options.file;
+  document["file"] = file;
   document["on"] = options.on;
+  add_left_out(document, *source);
   document["runs"] = api::Json::array();
   for (const SharingRun& run : runs) document["runs"].push_back(run_json(run));
   context.out << (*format == Format::kJson ? json_of(document) : yaml_of(document));
@@ -470,7 +471,7 @@ Runner declare_study_sharing(CLI::App& app, Context& context) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
       ->group("Contracts");
-  app.add_option("FILE", options->file, "CSV file of past jobs")->required()->type_name("");
+  add_history_options(app, options->history);
   add_output_options(app, options->output, "table|wide|json|yaml");
   return [options, &context](const Parsed&) { return study_sharing(context, *options); };
 }

@@ -1,13 +1,17 @@
 // Dumps of the Kubernetes API: `kubectl get pods,jobs,events,nodes -A -o json`, in one list or
-// several files.
+// several files; and the snapshot of the KAI scheduler, whose `rawObjects` are such lists by name
+// (https://github.com/kai-scheduler/KAI-Scheduler, pkg/scheduler/plugins/snapshot).
 //
 // A job is what pods belong to: a JobSet, a training job, a pod group, a Job; a pod alone is a job
 // of its own, and so is each replica of a service. Its pods that live at the same time are one
 // attempt; pods made after all before them ended are the next. An attempt holds its devices from
 // the binding of its first pod to the end of its last.
-// Nodes tell the model of the devices, events why pods waited and who was preempted. Memory: about
-// 200 bytes a pod until the end of the dump.
+// Nodes tell the model of the devices, events why pods waited and who was preempted. Pod groups
+// tell the queue and the priority class that count for their pods, and why they wait; requests to
+// bind tell where pods go that have no node yet. Memory: about 200 bytes a pod until the end of the
+// dump.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +19,7 @@
 #include "history/importer.h"
 #include "history/json_items.h"
 #include "history/kubernetes/pod.h"
+#include "history/words.h"
 
 namespace rota::history {
 namespace {
@@ -26,9 +31,20 @@ struct JobFacts {
   Maybe<Instant> ended;
   Maybe<Duration> time_limit;
   Name queue;
+  Name job_class;  // of a pod group
+  Name name;       // of what a pod group was made for
+  Name reason;     // why a pod group waits
   GpuSetId gpus;   // of all its pods, by its template
   Outcome outcome = Outcome::kUnknown;
+  bool is_group = false;
   bool has_pods = false;
+};
+
+/// KAI's decision to bind a pod, which its binder carries out.
+struct BindFacts {
+  Maybe<Instant> created;
+  Name node;
+  std::int64_t milli = 0;  // of shared devices; 0: not told
 };
 
 struct EventFacts {
@@ -54,10 +70,15 @@ class DumpReader : public LaterRows {
   void begin(const std::string& file) { file_ = builder_.names().intern(file); }
 
   void read(const Json& item, std::int64_t number) {
-    const std::string_view kind = kind_of(item);
+    read_as(kind_of(item), item, number);
+  }
+
+  void read_as(std::string_view kind, const Json& item, std::int64_t number) {
     if (kind == "Pod") return read_pod(item, number);
     if (kind == "Node") return read_node(item);
     if (kind == "Event") return read_event(item);
+    if (kind == "BindRequest") return read_bind(item);
+    if (kind == "PriorityClass") return read_class(item);
     if (json_at(item, {"metadata", "name"}) != nullptr &&
         (kind.ends_with("Job") || kind == "JobSet" || kind == "PodGroup")) {
       return read_job(item, number, kind);
@@ -67,6 +88,7 @@ class DumpReader : public LaterRows {
   }
 
   void add_all() override {
+    for (Held& pod : pods_) follow_bind(pod.facts);
     std::stable_sort(pods_.begin(), pods_.end(), [](const Held& a, const Held& b) {
       return std::pair(a.facts.group, a.facts.created) < std::pair(b.facts.group, b.facts.created);
     });
@@ -106,6 +128,11 @@ class DumpReader : public LaterRows {
       count(RowFate::kPassedOver, "a pod that every node has", {file_, number}, text(facts.name));
       return;
     }
+    if (facts.for_others) {
+      count(RowFate::kPassedOver, "a pod that holds a device for those who share it",
+            {file_, number}, text(facts.name));
+      return;
+    }
     restarted_ = restarted_ || facts.restarted;
     pods_.push_back({facts, {file_, number}});
   }
@@ -114,6 +141,46 @@ class DumpReader : public LaterRows {
     NameTable& names = builder_.names();
     models_[names.intern(json_text(node, {"metadata", "name"})).index] =
         names.intern(json_text(node, {"metadata", "labels", "nvidia.com/gpu.product"}));
+  }
+
+  void read_class(const Json& priority_class) {
+    const auto value = json_whole(priority_class, {"value"});
+    if (!value) return;
+    classes_[builder_.names().intern(json_text(priority_class, {"metadata", "name"})).index] =
+        *value;
+  }
+
+  void read_bind(const Json& request) {
+    const std::string_view pod = json_text(request, {"spec", "podName"});
+    if (pod.empty() || json_text(request, {"status", "phase"}) == "Failed") return;
+    NameTable& names = builder_.names();
+    BindFacts facts;
+    facts.created = api_time(request, {"metadata", "creationTimestamp"});
+    facts.node = names.intern(json_text(request, {"spec", "selectedNode"}));
+    const auto portion = parse_milli(json_text(request, {"spec", "receivedGPU", "portion"}));
+    const auto devices = json_whole(request, {"spec", "receivedGPU", "count"}).value_or(1);
+    if (portion && *portion <= 1000 && devices > 0 && devices <= 1000) {
+      facts.milli = *portion * devices;
+    }
+    const std::string_view space = json_text(request, {"metadata", "namespace"});
+    binds_[names.intern((space.empty() ? "default" : std::string(space)) + "/" +
+                        std::string(pod)).index] = facts;
+  }
+
+  /// A pod that is to be bound holds its devices from the decision on.
+  void follow_bind(PodFacts& pod) {
+    const auto found = binds_.find(pod.name.index);
+    if (found == binds_.end()) return;
+    const BindFacts& bind = found->second;
+    if (pod.node.empty() && !has_ended(pod.outcome)) {
+      pod.node = bind.node;
+      if (!pod.bound) pod.bound = bind.created;
+    }
+    const auto items = builder_.gpus().items(pod.gpus);
+    if (bind.milli > 0 && items.size() == 1 && text(items.front().partition) == "shared") {
+      pod.gpus = builder_.gpus().intern({{.model = {}, .partition = {}, .milli = bind.milli}},
+                                        builder_.names());
+    }
   }
 
   void read_event(const Json& event) {
@@ -153,7 +220,35 @@ class DumpReader : public LaterRows {
       for (GpuItem& item : items) item.milli = std::min(item.milli, 1'000'000L) * times;
       facts.gpus = builder_.gpus().intern(std::move(items), names);
     }
+    if (kind == "PodGroup") read_group(job, facts);
     jobs_[names.intern(object_name(job)).index] = {facts, {file_, number}};
+  }
+
+  /// What a pod group of KAI (or Volcano) tells beyond any job.
+  void read_group(const Json& group, JobFacts& facts) {
+    NameTable& names = builder_.names();
+    facts.is_group = true;
+    const std::string_view queue = json_text(group, {"spec", "queue"});
+    if (!queue.empty()) facts.queue = names.intern(queue);
+    facts.job_class = names.intern(json_text(group, {"spec", "priorityClassName"}));
+    const Json* owners = json_at(group, {"metadata", "ownerReferences"});
+    if (owners != nullptr && owners->is_array() && !owners->empty()) {
+      facts.name = names.intern(json_text(owners->front(), {"name"}));
+    }
+    if (facts.outcome == Outcome::kUnknown) {
+      const std::string_view phase = json_text(group, {"status", "phase"});
+      facts.outcome = outcome_from(phase).value_or(Outcome::kUnknown);
+    }
+    const Json* waits = json_at(group, {"status", "schedulingConditions"});
+    if (waits == nullptr || !waits->is_array() || waits->empty()) return;
+    const Json& latest = waits->back();
+    std::string_view why = json_text(latest, {"message"});
+    const Json* reasons = json_at(latest, {"reasons"});
+    if (reasons != nullptr && reasons->is_array() && !reasons->empty()) {
+      const std::string_view message = json_text(reasons->front(), {"message"});
+      why = message.empty() ? json_text(reasons->front(), {"reason"}) : message;
+    }
+    facts.reason = names.intern(why.substr(0, 300));
   }
 
   static void conditions(const Json& job, JobFacts& facts) {
@@ -286,6 +381,11 @@ class DumpReader : public LaterRows {
       }
       row.queue = text(job.queue);
       if (job.time_limit) row.time_limit = *job.time_limit;
+      if (!job.name.empty()) row.name = text(job.name);
+      if (!job.job_class.empty()) row.job_class = text(job.job_class);
+      const auto known = classes_.find(job.job_class.index);
+      if (!job.job_class.empty() && known != classes_.end()) row.priority = known->second;
+      if (!job.reason.empty() && row.outcome == Outcome::kPending) row.reason = text(job.reason);
       const bool decides = is_last && has_ended(job.outcome) &&
                            (!has_ended(row.outcome) || row.outcome == Outcome::kFailed ||
                             job.outcome == Outcome::kCompleted);
@@ -305,8 +405,9 @@ class DumpReader : public LaterRows {
       const auto& [job, item] = jobs_[index];
       JobRow row;
       row.id = text(Name{index});
-      row.name = row.id.substr(row.id.find('/') + 1);
+      row.name = job.name.empty() ? row.id.substr(row.id.find('/') + 1) : text(job.name);
       row.queue = text(job.queue);
+      row.job_class = text(job.job_class);
       row.submitted = job.created.optional();
       row.started = job.started.optional();
       row.ended = job.ended.optional();
@@ -314,8 +415,10 @@ class DumpReader : public LaterRows {
       if (row.time_limit) row.limit_kind = TimeLimit::kSet;
       row.gpus_wanted = job.gpus;
       row.outcome = job.outcome;
-      if (!job.started && job.outcome == Outcome::kUnknown) row.outcome = Outcome::kPending;
-      if (job.started) {
+      if (!job.started && !job.is_group && job.outcome == Outcome::kUnknown) {
+        row.outcome = Outcome::kPending;
+      }
+      if (job.started || job.is_group) {
         count(RowFate::kKept, "a job whose pods are gone; GPUs and times are those of its object",
               item, row.id);
       }
@@ -329,24 +432,61 @@ class DumpReader : public LaterRows {
   std::unordered_map<std::uint32_t, Name> models_;        // by the node's name; lookup only
   std::unordered_map<std::uint32_t, Job> jobs_;           // by name; walked in sorted order
   std::unordered_map<std::uint32_t, EventFacts> events_;  // by the pod's name; lookup only
+  std::unordered_map<std::uint32_t, BindFacts> binds_;    // by the pod's name; lookup only
+  std::unordered_map<std::uint32_t, std::int64_t> classes_;  // priorities by name; lookup only
   bool restarted_ = false;
 };
+
+/// Lists of a snapshot by the kind of their objects, which the objects themselves leave out.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kSnapshotLists{{
+    {"pods", "Pod"},
+    {"nodes", "Node"},
+    {"podGroups", "PodGroup"},
+    {"bindRequests", "BindRequest"},
+    {"priorityClasses", "PriorityClass"}}};
+
+std::string_view kind_of_list(std::string_view list) {
+  for (const auto& [name, kind] : kSnapshotLists) {
+    if (name == list) return kind;
+  }
+  return list;
+}
+
+DumpReader& reader_of(ImportRun& run) {
+  if (!run.later) run.later = std::make_unique<DumpReader>(run.builder);
+  return static_cast<DumpReader&>(*run.later);
+}
 
 }  // namespace
 
 bool is_kubernetes(std::string_view sample) {
-  return looks_like_json(sample) && has_json_key(sample, "apiVersion") &&
+  return looks_like_json(sample) && !is_kai_snapshot(sample) &&
+         has_json_key(sample, "apiVersion") &&
          (has_json_key(sample, "kind") || has_json_key(sample, "items")) &&
          has_json_key(sample, "metadata");
 }
 
 Status import_kubernetes(ImportRun& run) {
-  if (!run.later) run.later = std::make_unique<DumpReader>(run.builder);
-  auto& reader = static_cast<DumpReader&>(*run.later);
+  DumpReader& reader = reader_of(run);
   reader.begin(run.text.name());
   return for_each_json_item(run.text, "items", [&](const Json& item, std::int64_t number) {
     reader.read(item, number);
   });
+}
+
+bool is_kai_snapshot(std::string_view sample) {
+  return looks_like_json(sample) && has_json_key(sample, "rawObjects") &&
+         (has_json_key(sample, "schedulerParams") || has_json_key(sample, "config"));
+}
+
+Status import_kai_snapshot(ImportRun& run) {
+  DumpReader& reader = reader_of(run);
+  return for_each_json_list(
+      run.text, "rawObjects",
+      [&](std::string_view list, const Json& item, std::int64_t number) {
+        if (number == 1) reader.begin(run.text.name() + ": " + std::string(list));
+        reader.read_as(kind_of_list(list), item, number);
+      });
 }
 
 }  // namespace rota::history

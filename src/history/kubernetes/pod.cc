@@ -256,6 +256,8 @@ PodFacts pod_facts(const Json& pod, NameTable& names, GpuSets& gpus) {
   facts.name = names.intern(object_name(pod));
   const std::string_view space = json_text(pod, {"metadata", "namespace"});
   take_owner(pod, space.empty() ? "default" : std::string(space), facts, names);
+  facts.for_others = json_text(pod, {"metadata", "name"}).starts_with("gpu-reservation-") &&
+                     json_at(pod, {"metadata", "labels", "runai-gpu-group"}) != nullptr;
   facts.created = api_time(pod, {"metadata", "creationTimestamp"});
   facts.queue = names.intern(queue_of(pod));
   facts.user = names.intern(told_by(pod, kUserKeys));

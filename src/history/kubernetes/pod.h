@@ -32,6 +32,7 @@ struct PodFacts {
   std::int16_t signal = 0;
   Outcome outcome = Outcome::kUnknown;
   bool of_daemon = false;   // one of a DaemonSet, or a node's own
+  bool for_others = false;  // KAI's: holds a whole device for the pods that share it
   bool restarted = false;   // containers ran more than once inside it
   bool served = false;      // a replica of a service
 };

@@ -23,14 +23,6 @@ std::optional<Instant> instant(const Json& job, const char* name) {
   return Instant(Duration::seconds(*seconds).ns());
 }
 
-/// A word, or the first of a list of words that says how it ended.
-std::string_view state_word(const Json* state) {
-  if (state == nullptr) return {};
-  if (state->is_string()) return state->get_ref<const std::string&>();
-  if (!state->is_array() || state->empty() || !state->front().is_string()) return {};
-  return state->front().get_ref<const std::string&>();
-}
-
 struct TresList {
   GpuSetId gpus;
   std::optional<std::int64_t> cpus_milli;
@@ -92,7 +84,7 @@ class SacctJsonReader {
     row_.nodes = told(json_text(job, {"nodes"}));
     row_.reason = told(json_text(job, {"state", "reason"}));
     row_.interactive = json_text(job, {"submit_line"}).starts_with("salloc");
-    const std::string_view state = state_word(json_at(job, {"state", "current"}));
+    const std::string_view state = json_first_text(job, {"state", "current"});
     if (const auto outcome = outcome_from(state)) row_.outcome = *outcome;
     else run_.builder.count(RowFate::kKept, "the state is not known", place, state);
   }

@@ -1,0 +1,76 @@
+#include "cli/process.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace rota::cli {
+namespace {
+
+using std::chrono::seconds;
+
+std::string text_in(std::FILE* file) {
+  std::rewind(file);
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  return text;
+}
+
+struct Ran {
+  Result<ProgramEnd> end;
+  std::string output;
+};
+
+Ran run(const std::vector<std::string>& argv, const std::vector<std::string>& environment = {},
+        seconds patience = seconds(20)) {
+  std::FILE* const output = std::tmpfile();
+  Ran ran{run_program(argv, fileno(output), environment, patience), {}};
+  ran.output = text_in(output);
+  std::fclose(output);
+  return ran;
+}
+
+TEST(RunProgram, OutputErrorsAndCodeComeBackApart) {
+  const Ran ran = run({"sh", "-c", "echo out; echo err >&2; exit 3"});
+  ASSERT_TRUE(ran.end) << ran.end.error().message;
+  EXPECT_EQ(ran.end->code, 3);
+  EXPECT_EQ(ran.end->errors, "err\n");
+  EXPECT_EQ(ran.output, "out\n");
+  const Ran killed = run({"sh", "-c", "kill -9 $$"});
+  ASSERT_TRUE(killed.end);
+  EXPECT_EQ(killed.end->code, 137);
+}
+
+TEST(RunProgram, WordsAreNotReadByAShell) {
+  EXPECT_EQ(run({"printf", "%s", "$(id); *"}).output, "$(id); *");
+}
+
+TEST(RunProgram, VariablesAreSetAndTakenAway) {
+  ::setenv("ROTA_TEST_LEFT", "yes", 1);
+  ::setenv("ROTA_TEST_TAKEN", "yes", 1);
+  const Ran ran =
+      run({"sh", "-c", "echo \"$ROTA_TEST_LEFT-${ROTA_TEST_TAKEN-gone}-$ROTA_TEST_NEW\""},
+          {"ROTA_TEST_TAKEN", "ROTA_TEST_NEW=a=b"});
+  EXPECT_EQ(ran.output, "yes-gone-a=b\n");
+}
+
+TEST(RunProgram, WhatIsNotThereAndWhatDoesNotEnd) {
+  const Ran missing = run({"rota-no-such-program"});
+  ASSERT_FALSE(missing.end);
+  EXPECT_EQ(missing.end.error().code, ErrorCode::kNotFound);
+  const Ran endless = run({"sleep", "60"}, {}, seconds(1));
+  ASSERT_FALSE(endless.end);
+  EXPECT_EQ(endless.end.error().code, ErrorCode::kTimeout);
+}
+
+TEST(RunProgram, MoreErrorsThanAreKeptDoNotStopIt) {
+  const Ran ran = run({"sh", "-c", "head -c 300000 /dev/zero >&2; echo done"});
+  ASSERT_TRUE(ran.end);
+  EXPECT_EQ(ran.end->errors.size(), 64U * 1024);
+  EXPECT_EQ(ran.output, "done\n");
+}
+
+}  // namespace
+}  // namespace rota::cli
