@@ -19,6 +19,10 @@ namespace rota::cli {
 [[nodiscard]] Result<pid_t> spawn_detached(const std::vector<std::string>& argv,
                                            const std::string& log);
 
+/// Runs `command` by /bin/sh with `input` on its standard input, its output on our errors, and
+/// waits for it. Value: its exit code, 128+n when signal n ended it. Error: kUnavailable.
+[[nodiscard]] Result<int> run_shell(const std::string& command, const std::string& input);
+
 /// The process that listens on the Unix socket, as the kernel says. Errors: kUnavailable (nobody
 /// listens), kDenied.
 [[nodiscard]] Result<pid_t> listener_of(const std::string& socket_path);
