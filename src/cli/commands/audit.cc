@@ -63,11 +63,13 @@ struct AuditSource {
 
 /// The history itself is dropped before anything is measured: it is the larger part of memory.
 Result<AuditSource> source_from(Context& context, const HistoryOptions& options) {
-  const auto history = read_history(context, options);
+  auto history = read_history(context, options);
   if (!history) return history.error();
-  return AuditSource{work_of(*history), source_words(history->notes()),
+  AuditSource source{{}, source_words(history->notes()),
                      history->notes().count_of(history::RowFate::kSkipped),
                      history->notes().remarks};
+  source.work = work_of(std::move(*history));
+  return source;
 }
 
 Result<AuditReport> report_of(Context& context, const AuditCommand& options) {

@@ -75,10 +75,10 @@ struct ForecastInput {
 Result<ForecastInput> forecast_input_of(Context& context, const ForecastCommand& options) {
   ForecastInput input;
   {
-    const auto history = read_history(context, options.history);
+    auto history = read_history(context, options.history);
     if (!history) return history.error();
     input.report.source = source_words(history->notes());
-    input.work = work_of(*history);
+    input.work = work_of(std::move(*history));
   }
   const auto window = span_of_work(context, options.span, input.work);
   if (!window) return window.error();
