@@ -9,13 +9,10 @@
 #include "cli/audit_report.h"
 #include "cli/forecast_report.h"
 #include "cli/output.h"
-#include "report/html.h"
 #include "report/words.h"
 
 namespace rota::cli {
 namespace {
-
-using ForecastFacts = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kForecastDay = audit::kHoursOfDay;
 
@@ -25,7 +22,8 @@ std::string forecast_gpus(std::int64_t milli) {
 
 std::string forecast_wait(std::int64_t ns) { return report::short_duration(Duration(ns)); }
 
-/// `Fri 22 Dec 08:00`; without dates the time since the start.
+}  // namespace
+
 std::string forecast_hour(std::int64_t hour) {
   const std::int64_t ns = hour * audit::kHourLength;
   if (ns < Duration::days(3650).ns()) return audit_instant(ns);
@@ -35,6 +33,17 @@ std::string forecast_hour(std::int64_t hour) {
   std::array<char, 32> text{};
   const std::size_t length = std::strftime(text.data(), text.size(), "%a %d %b %H:%M", &parts);
   return {text.data(), length};
+}
+
+namespace {
+
+/// Of pages of HTML unbreakable.
+std::string first_cell(std::int64_t hour, Bars bars) {
+  std::string text;
+  for (const char c : forecast_hour(hour)) {
+    text += c == ' ' && bars == Bars::kHidden ? std::string("\u00a0") : std::string(1, c);
+  }
+  return text;
 }
 
 std::string forecast_error(std::optional<std::int64_t> permille) {
@@ -72,20 +81,22 @@ void add_wait_cells(const ForecastReport& report, std::size_t day, std::vector<C
   row.push_back({off ? forecast_wait(*off) : "-", Tone::kDim});
 }
 
-std::vector<Cell> forecast_day_row(const ForecastReport& report, std::size_t day) {
+std::vector<Cell> forecast_day_row(const ForecastReport& report, std::size_t day, Bars bars) {
   const audit::DayErrors& errors = report.forecast.days[day];
   const auto low = hours_of_day(report, day, &audit::HourForecast::low);
   const auto expected = hours_of_day(report, day, &audit::HourForecast::expected);
   const auto high = hours_of_day(report, day, &audit::HourForecast::high);
   const auto hour = report.forecast.first_hour + static_cast<std::int64_t>(day * kForecastDay);
-  std::vector<Cell> row{{forecast_hour(hour)},
+  std::vector<Cell> row{{first_cell(hour, bars)},
                         {forecast_gpus(report.forecast.expected_of_day(day) / audit::kHoursOfDay)},
                         {forecast_gpus(*std::min_element(low.begin(), low.end()))},
                         {forecast_gpus(*std::max_element(high.begin(), high.end()))},
-                        {spark_line(expected, most_expected(report)), Tone::kAccent},
                         {forecast_error(errors.error()), Tone::kDim},
                         {forecast_error(errors.error_last_week()), Tone::kDim},
                         {audit::permille_text(errors.below_high_permille()), Tone::kDim}};
+  if (bars == Bars::kShown) {
+    row.insert(row.begin() + 4, {spark_line(expected, most_expected(report)), Tone::kAccent});
+  }
   if (report.capacity_given) {
     std::int64_t hours = 0;
     std::int64_t most = 0;
@@ -100,11 +111,14 @@ std::vector<Cell> forecast_day_row(const ForecastReport& report, std::size_t day
   return row;
 }
 
-report::Table forecast_days_table(const ForecastReport& report) {
+}  // namespace
+
+report::Table forecast_days_table(const ForecastReport& report, Bars bars) {
   std::vector<report::Column> columns{
       {"24 HOURS FROM", Align::kLeft}, {"GPUS", Align::kRight},      {"P10", Align::kRight},
-      {"P90", Align::kRight},          {"HOUR BY HOUR", Align::kLeft}, {"OFF BY", Align::kRight},
+      {"P90", Align::kRight},          {"OFF BY", Align::kRight},
       {"LAST WEEK", Align::kRight},    {"BELOW P90", Align::kRight}};
+  if (bars == Bars::kShown) columns.insert(columns.begin() + 4, {"HOUR BY HOUR", Align::kLeft});
   if (report.capacity_given) {
     columns.push_back({"SHORT H", Align::kRight});
     columns.push_back({"SHORT GPUS", Align::kRight});
@@ -116,15 +130,16 @@ report::Table forecast_days_table(const ForecastReport& report) {
   }
   report::Table table(std::move(columns));
   for (std::size_t day = 0; day < report.day_count(); ++day) {
-    table.add_row(forecast_day_row(report, day));
+    table.add_row(forecast_day_row(report, day, bars));
   }
   return table;
 }
 
-report::Table forecast_hours_table(const ForecastReport& report) {
+
+report::Table forecast_hours_table(const ForecastReport& report, Bars bars) {
   std::vector<report::Column> columns{{"HOUR", Align::kLeft}, {"P10", Align::kRight},
-                                      {"P50", Align::kRight}, {"P90", Align::kRight},
-                                      {"P50", Align::kLeft}};
+                                      {"P50", Align::kRight}, {"P90", Align::kRight}};
+  if (bars == Bars::kShown) columns.push_back({"P50", Align::kLeft});
   if (report.capacity_given) columns.push_back({"SHORT AT P90", Align::kRight});
   if (report.waits) {
     columns.push_back({"WAIT P50", Align::kRight});
@@ -135,11 +150,13 @@ report::Table forecast_hours_table(const ForecastReport& report) {
   for (std::size_t i = 0; i < report.forecast.hours.size(); ++i) {
     const audit::HourForecast& hour = report.forecast.hours[i];
     const auto at = report.forecast.first_hour + static_cast<std::int64_t>(i);
-    std::vector<Cell> row{{forecast_hour(at)},
+    std::vector<Cell> row{{first_cell(at, bars)},
                           {forecast_gpus(hour.low)},
                           {forecast_gpus(hour.expected)},
-                          {forecast_gpus(hour.high)},
-                          {report::bar(hour.expected, most, 20), Tone::kAccent}};
+                          {forecast_gpus(hour.high)}};
+    if (bars == Bars::kShown) {
+      row.push_back({report::bar(hour.expected, most, 20), Tone::kAccent});
+    }
     if (report.capacity_given) {
       const std::int64_t missing = report.short_high(i);
       row.push_back({missing > 0 ? forecast_gpus(missing) : "", Tone::kBad});
@@ -152,6 +169,8 @@ report::Table forecast_hours_table(const ForecastReport& report) {
   }
   return table;
 }
+
+namespace {
 
 std::string back_test_text(const ForecastReport& report) {
   const audit::DemandForecast& forecast = report.forecast;
@@ -182,8 +201,10 @@ std::string forecast_bursts(const ForecastReport& report) {
          audit::ratio_text(bursts.largest) + " times, from " + audit_instant(bursts.largest_at);
 }
 
-ForecastFacts facts_of_forecast(const ForecastReport& report) {
-  ForecastFacts facts{{"Source", report.source},
+}  // namespace
+
+AuditLines forecast_facts(const ForecastReport& report) {
+  AuditLines facts{{"Source", report.source},
                       {"History", audit_instant(report.window.begin) + " to " +
                                       audit_instant(report.window.end) + ", " +
                                       audit::counted(report.demand.runs, "run")}};
@@ -202,6 +223,8 @@ ForecastFacts facts_of_forecast(const ForecastReport& report) {
   return facts;
 }
 
+namespace {
+
 std::string shortage_words(const ForecastReport& report, const audit::Shortage& shortage) {
   const std::string most = report.scale_up.measure == audit::Measure::kWait
                                ? forecast_wait(shortage.short_max) + " longer"
@@ -210,6 +233,8 @@ std::string shortage_words(const ForecastReport& report, const audit::Shortage& 
   return forecast_hour(shortage.first_hour) + " for " +
          report::counted(shortage.hours, "hour") + ": at most " + most;
 }
+
+}  // namespace
 
 std::vector<std::string> forecast_foot(const ForecastReport& report) {
   std::vector<std::string> lines{
@@ -233,7 +258,6 @@ std::vector<std::string> forecast_foot(const ForecastReport& report) {
   return lines;
 }
 
-}  // namespace
 
 std::int64_t ForecastReport::short_expected(std::size_t hour) const {
   if (!capacity_given) return 0;
@@ -256,19 +280,11 @@ std::string spark_line(const std::vector<std::int64_t>& values, std::int64_t mos
 
 std::string forecast_page(const ForecastReport& report, const report::TableStyle& style,
                           Hours hours) {
-  std::string text = key_values(facts_of_forecast(report)) + "\n" +
-                     forecast_days_table(report).text(style);
+  std::string text = key_values(forecast_facts(report)) + "\n" +
+                     forecast_days_table(report, Bars::kShown).text(style);
   for (const std::string& line : forecast_foot(report)) text += line + "\n";
-  if (hours == Hours::kShown) text += "\n" + forecast_hours_table(report).text(style);
+  if (hours == Hours::kShown) text += "\n" + forecast_hours_table(report, Bars::kShown).text(style);
   return text;
-}
-
-std::string forecast_html(const ForecastReport& report) {
-  return report::html_page({.title = "Forecast of GPU demand",
-                            .facts = facts_of_forecast(report),
-                            .body = report::html_table(forecast_days_table(report)) +
-                                    report::html_table(forecast_hours_table(report)),
-                            .remarks = forecast_foot(report)});
 }
 
 }  // namespace rota::cli

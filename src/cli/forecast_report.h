@@ -10,6 +10,7 @@
 #include "audit/forecast.h"
 #include "audit/scale_up.h"
 #include "audit/wait_forecast.h"
+#include "cli/audit_report.h"
 #include "report/table.h"
 
 namespace rota::cli {
@@ -36,6 +37,15 @@ struct ForecastReport {
 
 /// A line of blocks, one for each value, from nothing to `most`.
 [[nodiscard]] std::string spark_line(const std::vector<std::int64_t>& values, std::int64_t most);
+
+/// Parts of the pages. Bars of text stand in a terminal, not in HTML.
+enum class Bars { kHidden, kShown };
+[[nodiscard]] AuditLines forecast_facts(const ForecastReport& report);
+[[nodiscard]] report::Table forecast_days_table(const ForecastReport& report, Bars bars);
+[[nodiscard]] report::Table forecast_hours_table(const ForecastReport& report, Bars bars);
+[[nodiscard]] std::vector<std::string> forecast_foot(const ForecastReport& report);
+/// `Fri 22 Dec 08:00`; without dates the time since the start.
+[[nodiscard]] std::string forecast_hour(std::int64_t hour);
 
 enum class Hours { kHidden, kShown };
 [[nodiscard]] std::string forecast_page(const ForecastReport& report,
