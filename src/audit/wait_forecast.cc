@@ -158,8 +158,13 @@ std::optional<WaitForecast> forecast_waits(const Demand& demand, const HourWaits
   out.days.resize(tested.forecast.days.size());
   const std::size_t count = tested.tests.size();
   const auto tests = std::span(tested.tests).last(std::min(count, kTriesMax));
+  std::vector<PressureGroup> groups;
+  std::size_t grouped_at = 0;
   for (const PastForecast& test : tests) {
-    const auto groups = pressures.groups_before(test.origin);
+    if (groups.empty() || test.origin >= grouped_at + kHoursOfWeek) {
+      groups = pressures.groups_before(test.origin);
+      grouped_at = test.origin;
+    }
     compare(waits, test, pressures.ahead(test.origin, test.hours, groups), out.days);
   }
   for (const WaitErrors& day : out.days) out.all.add(day);

@@ -46,7 +46,8 @@ struct WaitForecast {
 };
 
 /// `capacity` in thousandths of a GPU, above 0. Absent when no wait is told in the hours before the
-/// first test. O(tests x (n + hours log hours)).
+/// first test. The tests of one week share what was known at its begin. O(weeks of tests x (n +
+/// hours log hours)).
 [[nodiscard]] std::optional<WaitForecast> forecast_waits(const Demand& demand,
                                                          const HourWaits& waits,
                                                          const TestedForecast& tested,
