@@ -17,6 +17,9 @@ printf 'queue,budget\nml,0.50\neval,0.20\n' >budget.csv
 rota report cost "$data/slurm/sacct-duplicates.psv" --on cluster.scenario --budget budget.csv
 rota report cost "$data/slurm/sacct-duplicates.psv" --on cluster.scenario --by user \
   --prices h100=2.5,a100=1.2
+printf 'queue,parent,budget\nlab,,0.50\nml,lab,60%%\n' >parts.csv
+rota report cost "$data/slurm/sacct-duplicates.psv" --on cluster.scenario --budget parts.csv \
+  --energy-price 0.25 --watts h100=700/120,a100=400/60 --pue 1.3
 rota report cost "$cases/A40b-three-quarters.csv" --by job | grep '(idle)  *0.250'
 
 rota report idle "$data/philly-500.csv" --on 64x8 --by day

@@ -121,6 +121,7 @@ Result<Audit> audit_work(const Work& work, const Window& window, const AuditOpti
   audit.failures = measure_failures(work, window);
   audit.lemons = find_lemons(work, window);
   audit.limits = measure_limits(work, window);
+  audit.over = measure_over_requests(work, window);
   audit.sessions = find_sessions(work, window);
   audit.arrivals = measure_arrivals(work, window);
   audit.classes = propose_classes(work, window);

@@ -11,6 +11,7 @@
 #include "audit/failures.h"
 #include "audit/ledger.h"
 #include "audit/lemons.h"
+#include "audit/over_requests.h"
 #include "audit/requests.h"
 #include "audit/timeline.h"
 #include "audit/waits.h"
@@ -54,6 +55,7 @@ struct Audit {
   Failures failures;
   Lemons lemons;
   LimitUse limits;
+  OverRequests over;
   Sessions sessions;
   Arrivals arrivals;
   ClassProposal classes;

@@ -30,6 +30,9 @@ class Finder {
     short_waits();
     sessions();
     over_requested();
+    gpus_over_requested();
+    memory_over_requested();
+    part_of_a_gpu();
     shares();
     bursts();
     std::stable_sort(out_.begin(), out_.end(), [](const Finding& a, const Finding& b) {
@@ -251,6 +254,58 @@ class Finder {
                    "small jobs in and make expected starts true"});
   }
 
+  void gpus_over_requested() {
+    const GpuUse& use = audit_.over.gpus;
+    if (!is_worth(use.excess)) return;
+    out_.push_back(
+        {.id = "gpus_over_requested",
+         .figure = grouped(use.over) + " of " + counted(use.measured, "measured run") +
+                   " of two and more GPUs would have filled at most half of them: " +
+                   of_held(use.excess) + (use.user.empty() ? "" : "; most by " + use.user),
+         .how = "GPUs held less those that the mean utilisation fills, in whole ones, times run "
+                "time; of runs that ended well and took ten minutes and more",
+         .confidence = use.measured * 2 >= use.runs ? Confidence::kMedium : Confidence::kLow,
+         .because = "utilisation is told for " + percent_text(use.measured, use.runs) +
+                    " of such runs; a mean hides peaks, memory may need the GPUs, and Slurm may "
+                    "add up the GPUs of a task, which hides others",
+         .action = "let the largest ones show that more GPUs make them faster; data loading first",
+         .gain = audit_.equivalents(use.excess)});
+  }
+
+  void memory_over_requested() {
+    const MemoryUse& use = audit_.over.memory;
+    if (use.told == 0 || use.used_p50 >= 500) return;
+    const bool is_well_told = use.told >= 30 && use.told * 2 >= use.runs;
+    out_.push_back(
+        {.id = "memory_over_requested",
+         .figure = "half of the runs that ended well used at most " + permille_text(use.used_p50) +
+                   " of the memory they asked for; " + percent_text(use.below_half, use.told) +
+                   " of them less than half; " + gib_hours_text(use.excess) + " GiB-hours, " +
+                   percent_text(use.excess, use.asked) + " of what was asked for, were not used",
+         .how = "the most that a task held over what was asked for, of " +
+                counted(use.told, "run") + " with GPUs on one node",
+         .confidence = is_well_told ? Confidence::kMedium : Confidence::kLow,
+         .because = "both are told for " + percent_text(use.told, use.runs) +
+                    " of such runs; of several tasks only the largest counts, use is sampled, and "
+                    "the cache of files is not in it",
+         .action = "defaults of memory by GPU and class a little above the largest use: memory "
+                   "that is asked for and not used keeps others from free GPUs of its node"});
+  }
+
+  void part_of_a_gpu() {
+    const GpuMemoryUse& use = audit_.over.gpu_memory;
+    if (!is_worth(use.small_held)) return;
+    out_.push_back(
+        {.id = "part_of_a_gpu",
+         .figure = counted(use.small, "run") + " of one GPU used at most 10 GiB of its memory, and "
+                   "a quarter of its time: " + of_held(use.small_held),
+         .how = "runs of ten minutes and more that ended well, with both told",
+         .confidence = Confidence::kMedium,
+         .because = "measured; four of them fit one GPU with 40 GiB and more, if they may share",
+         .action = "a class that takes a part of a GPU (MIG or a fraction with a memory limit)",
+         .gain = audit_.equivalents(use.small_held * 3 / 4)});
+  }
+
   void shares() {
     std::vector<std::string> under;
     std::vector<std::string> over;
@@ -305,6 +360,25 @@ class Finder {
   std::vector<Finding> out_;
 };
 
+void add_over_unknowns(const OverRequests& over, std::vector<std::string>& out) {
+  if (over.gpus.runs > 0 && over.gpus.measured == 0) {
+    out.push_back("over-requested GPUs: not told; utilisation is missing of all " +
+                  counted(over.gpus.runs, "run") + " of two and more GPUs that ended well");
+  }
+  if (over.memory.runs > 0 && over.memory.told == 0) {
+    out.push_back("over-requested memory: not told; no run on one node has both what it asked for "
+                  "and what it used (sacct: steps with MaxRSS, so no -X)" +
+                  (over.memory.several_nodes > 0
+                       ? "; " + counted(over.memory.several_nodes, "run") +
+                             " of several nodes tell one node only"
+                       : std::string()));
+  }
+  if (over.memory.runs > 0 && over.gpu_memory.told == 0) {
+    out.emplace_back("use of GPU memory: not told (sacct: gres/gpumem in TRESUsageInMax, which "
+                     "takes steps and AutoDetect=nvml)");
+  }
+}
+
 }  // namespace
 
 std::string_view confidence_word(Confidence confidence) {
@@ -356,6 +430,7 @@ std::vector<std::string> unknowns_of(const Audit& audit) {
                   " ended: they are in a line of their own, not among the good ones");
   }
   if (audit.lemons.nodes == 0) out.emplace_back("bad nodes: no run names its nodes and its end");
+  add_over_unknowns(audit.over, out);
   if (audit.limits.jobs == 0) {
     out.emplace_back("over-requested time: no job that ended well has a time limit");
   }

@@ -43,6 +43,11 @@ std::string hours_text(GpuTime gpu_time) {
   return hours >= 100 ? grouped(std::llround(hours)) : decimal(hours, digits_for(hours));
 }
 
+std::string gib_hours_text(Int128 mib_time) {
+  const double hours = static_cast<double>(mib_time) / 1024 / 3.6e12;
+  return hours >= 100 ? grouped(std::llround(hours)) : decimal(hours, digits_for(hours));
+}
+
 std::string percent_text(Int128 part, Int128 whole) {
   if (whole <= 0) return "n/a";
   const double percent = static_cast<double>(part) / static_cast<double>(whole) * 100;

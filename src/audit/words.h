@@ -15,6 +15,8 @@ namespace rota::audit {
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view one);
 /// GPU-hours: three significant digits below 100, whole above: `0.18`, `17.4`, `12,345`.
 [[nodiscard]] std::string hours_text(GpuTime gpu_time);
+/// GiB-hours of MiB times nanoseconds, as hours_text.
+[[nodiscard]] std::string gib_hours_text(Int128 mib_time);
 /// `34 %`, `0.4 %`, below a thousandth `<0.1 %`; `n/a` of nothing.
 [[nodiscard]] std::string percent_text(Int128 part, Int128 whole);
 [[nodiscard]] std::string permille_text(std::int64_t permille);

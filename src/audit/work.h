@@ -3,7 +3,7 @@
 // A module of its own below `history`, so that measures stay pure and also serve simulations.
 // Times are nanoseconds on one axis (since the Unix epoch, or since the start of a trace). A value
 // that the source does not tell is kNotTold (or -1 where stated), never zero.
-// Memory: 48 bytes a job, 48 a run.
+// Memory: 48 bytes a job, 48 a run, 20 a run whose use of memory is told.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,17 @@ struct WorkJob {
   bool interactive = false;            // known to be somebody's session
 };
 
+constexpr std::uint32_t kMemoryNotTold = std::numeric_limits<std::uint32_t>::max();
+
+/// What is told of a run's memory. One of several nodes tells its use for one of them.
+struct RunMemory {
+  std::uint32_t run = 0;                     // its place in Work::runs
+  std::uint32_t asked_mib = kMemoryNotTold;  // in all
+  std::uint32_t used_mib = kMemoryNotTold;   // the most at once
+  std::uint32_t gpu_mib = kMemoryNotTold;    // the most on its devices
+  bool several_nodes = false;
+};
+
 /// Where the source lies in time; from the first to the last instant told.
 struct Window {
   std::int64_t begin = 0;
@@ -88,6 +99,7 @@ struct Window {
 struct Work {
   std::vector<WorkJob> jobs;
   std::vector<WorkRun> runs;
+  std::vector<RunMemory> memory;  // of runs whose use is told, in the order of runs
   std::vector<std::string> owners{""};
   std::vector<std::string> users{""};
   std::vector<std::string> classes{""};

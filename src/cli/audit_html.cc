@@ -28,15 +28,19 @@ dd{margin:0;overflow-wrap:anywhere}
 .finding p{margin:.25em 0}.gain{font-weight:600}.how{color:#4a5663;font-size:.92em}
 .key{display:inline-block;width:.8em;height:.8em;margin-right:.45em;border:1px solid #0003}
 pre{background:#f3f5f8;padding:.8em;overflow-x:auto}.scroll{overflow-x:auto}
-@media print{body{margin:0;max-width:none;font-size:11px}h2{break-after:avoid}
-table,svg,pre{break-inside:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+.scroll svg{min-width:34em}.rules td:nth-child(2),.rules th:nth-child(2){text-align:left}
+code{font-size:.95em}
+@media print{body{margin:0;max-width:none;font-size:11px}h2,h2+p,p:has(+pre){break-after:avoid}
+tr,svg,pre{break-inside:avoid}thead{display:table-header-group}.scroll{overflow:visible}
+*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 </style></head><body>
 )";
 
 class HtmlRows {
  public:
-  explicit HtmlRows(const std::vector<std::string>& heads) {
-    text_ = "<div class=\"scroll\"><table><thead><tr>";
+  explicit HtmlRows(const std::vector<std::string>& heads, std::string_view kind = "scroll")
+      : columns_(heads.size()) {
+    text_ = "<div class=\"" + std::string(kind) + "\"><table><thead><tr>";
     for (const std::string& head : heads) {
       text_ += "<th scope=\"col\">" + html_escaped(head) + "</th>";
     }
@@ -54,13 +58,32 @@ class HtmlRows {
       text_ += html_escaped(cell) + "</td>";
       first = false;
     }
+    for (std::size_t i = cells.size(); i < columns_; ++i) text_ += "<td></td>";
     text_ += "</tr>";
   }
   [[nodiscard]] std::string finish() const { return text_ + "</tbody></table></div>\n"; }
 
  private:
+  std::size_t columns_;
   std::string text_;
 };
+
+/// Escaped, and what stands between two backquotes as code.
+std::string html_words(std::string_view text) {
+  std::string out = html_escaped(text);
+  for (std::size_t from = out.find('`'); from != std::string::npos; from = out.find('`', from)) {
+    const std::size_t to = out.find('`', from + 1);
+    if (to == std::string::npos) break;
+    out = out.substr(0, from) + "<code>" + out.substr(from + 1, to - from - 1) + "</code>" +
+          out.substr(to + 1);
+  }
+  return out;
+}
+
+/// Wide enough to be read: on a small screen it moves sideways.
+std::string chart_box(const std::string& chart) {
+  return "<div class=\"scroll\">" + chart + "</div>\n";
+}
 
 std::string heading(std::string_view text) { return "<h2>" + html_escaped(text) + "</h2>\n"; }
 std::string paragraph(std::string_view text) { return "<p>" + html_escaped(text) + "</p>\n"; }
@@ -133,7 +156,7 @@ std::string waits_section(const Audit& audit) {
   add_groups(rows, bars, "GPUs", audit.waits.by_size);
   out += paragraph("Dark until half of the runs had started, middle until nine in ten, light until "
                    "99 in 100; each mark is ten times the one before.");
-  return out + wait_chart(bars) + rows.finish();
+  return out + chart_box(wait_chart(bars)) + rows.finish();
 }
 
 std::string teams_section(const Audit& audit) {
@@ -160,11 +183,11 @@ std::string findings_section(const AuditReport& report) {
     const std::string gain =
         finding.gain ? "Gain: at most " + audit::ratio_text(*finding.gain) + " GPUs"
                      : "Gain: cannot be told in GPUs";
-    out += "<div class=\"finding\"><p><strong>" + html_escaped(finding.figure) +
-           "</strong></p><p>Do: " + html_escaped(finding.action) + "</p><p class=\"gain\">" +
+    out += "<div class=\"finding\"><p><strong>" + html_words(finding.figure) +
+           "</strong></p><p>Do: " + html_words(finding.action) + "</p><p class=\"gain\">" +
            gain + "</p><p class=\"how\">Confidence " +
            std::string(confidence_word(finding.confidence)) + ": " +
-           html_escaped(finding.because) + ". Computed: " + html_escaped(finding.how) +
+           html_words(finding.because) + ". Computed: " + html_words(finding.how) +
            ".</p></div>\n";
   }
   return out;
@@ -175,7 +198,8 @@ std::string classes_section(const Audit& audit) {
   if (audit.classes.classes.size() < 2) {
     return out + paragraph("None: too few jobs, or they do not fall apart into kinds.");
   }
-  HtmlRows rows({"", "Rule", "Jobs", "GPU-hours", "Run p50", "Run p95", "Wait p90"});
+  HtmlRows rows({"", "Rule", "Jobs", "GPU-hours", "Run p50", "Run p95", "Wait p90"},
+                "scroll rules");
   const auto length = [](std::int64_t ns) { return report::short_duration(Duration(ns)); };
   for (const audit::ProposedClass& one : audit.classes.classes) {
     rows.add({std::string(class_name(one.behaviour)), rule_of(audit.classes, one.behaviour),
@@ -197,13 +221,14 @@ std::string audit_html(const AuditReport& report) {
   out += "<h1>Where the GPU time went</h1>\n" + pairs(audit_head(report)) + heading("Four layers");
   out += pairs(audit_layers(audit));
   if (const std::string week = week_chart(audit); !week.empty()) {
-    out += paragraph("Occupancy by weekday and hour (UTC): the darker, the fuller.") + week;
+    out += paragraph("Occupancy by weekday and hour (UTC): the darker, the fuller.") +
+           chart_box(week);
   }
   out += ledger_section(audit) + findings_section(report) + waits_section(audit);
   out += teams_section(audit) + classes_section(audit);
   out += heading("What this history cannot tell") + "<ul>";
   for (const std::string& unknown : report.unknowns) {
-    out += "<li>" + html_escaped(unknown) + "</li>";
+    out += "<li>" + html_words(unknown) + "</li>";
   }
   return out + "</ul>\n</body></html>\n";
 }

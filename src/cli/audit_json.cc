@@ -14,6 +14,9 @@ using audit::GpuTime;
 
 double rounded(double value, double scale) { return std::round(value * scale) / scale; }
 double hours_in(GpuTime time) { return rounded(audit::gpu_hours(time), 1e6); }
+double gib_hours_in(Int128 mib_time) {
+  return rounded(static_cast<double>(mib_time) / 1024 / 3.6e12, 1e6);
+}
 double seconds_of(std::int64_t ns) { return rounded(static_cast<double>(ns) / 1e9, 1e3); }
 double gpus_of_milli(std::int64_t milli) { return static_cast<double>(milli) / 1000; }
 
@@ -151,6 +154,32 @@ Json failures_json(const Audit& audit) {
   return json;
 }
 
+void put_over_requests(const audit::OverRequests& over, Json& json) {
+  const audit::GpuUse& gpus = over.gpus;
+  json["runs_of_several_gpus"] = gpus.runs;
+  json["runs_of_several_gpus_measured"] = gpus.measured;
+  if (gpus.measured > 0) {
+    json["runs_over_requested_gpus"] = gpus.over;
+    json["gpu_hours_over_requested"] = hours_in(gpus.excess);
+  }
+  const audit::MemoryUse& memory = over.memory;
+  json["runs_with_memory_told"] = memory.told;
+  if (memory.told > 0) {
+    json["memory_used_p50"] = gpus_of_milli(memory.used_p50);
+    json["runs_below_half_of_memory"] = memory.below_half;
+    json["runs_below_tenth_of_memory"] = memory.below_tenth;
+    json["gib_hours_memory_asked"] = gib_hours_in(memory.asked);
+    json["gib_hours_memory_unused"] = gib_hours_in(memory.excess);
+  }
+  const audit::GpuMemoryUse& gpu_memory = over.gpu_memory;
+  json["runs_with_gpu_memory_told"] = gpu_memory.told;
+  if (gpu_memory.told == 0) return;
+  json["gpu_memory_mib_p50"] = gpu_memory.used_p50;
+  json["gpu_memory_mib_max"] = gpu_memory.used_max;
+  json["runs_part_of_a_gpu"] = gpu_memory.small;
+  json["gpu_hours_part_of_a_gpu"] = hours_in(gpu_memory.small_held);
+}
+
 Json requests_json(const Audit& audit) {
   Json json = Json::object();
   json["jobs_with_limit"] = audit.limits.jobs;
@@ -160,6 +189,7 @@ Json requests_json(const Audit& audit) {
     json["jobs_below_half"] = audit.limits.below_half;
     json["jobs_below_tenth"] = audit.limits.below_tenth;
   }
+  put_over_requests(audit.over, json);
   const audit::Sessions& sessions = audit.sessions;
   json["sessions"] = sessions.interactive;
   json["gpu_hours_sessions"] = hours_in(sessions.interactive_held);

@@ -134,33 +134,76 @@ WorkRun run_from(const JobHistory& history, const AttemptRecord& attempt, std::i
   return run;
 }
 
+std::uint32_t mib_of(history::Maybe<Bytes> bytes) {
+  constexpr std::int64_t kMost = audit::kMemoryNotTold - 1;
+  if (!bytes || (*bytes).value() < 0) return audit::kMemoryNotTold;
+  return static_cast<std::uint32_t>(std::min((*bytes).value() >> 20, kMost));
+}
+
+/// Notes the memory of the run that comes next, if its use is told.
+void add_memory(const JobRecord& job, const AttemptRecord& attempt, Work& work) {
+  if (!attempt.memory_used && !attempt.gpu_memory_used) return;
+  const std::uint32_t nodes = std::max(attempt.node_count, job.nodes);
+  work.memory.push_back({.run = static_cast<std::uint32_t>(work.runs.size()),
+                         .asked_mib = mib_of(job.memory),
+                         .used_mib = mib_of(attempt.memory_used),
+                         .gpu_mib = mib_of(attempt.gpu_memory_used),
+                         .several_nodes = nodes > 1});
+}
+
+void add_runs(const JobHistory& history, Work& work) {
+  work.runs.reserve(history.attempts().size());
+  NodeSets nodes(history, work);
+  const auto span = history.span();
+  const std::int64_t now = span ? span->end.ns() : 0;
+  std::uint32_t number = 0;
+  for (const JobRecord& job : history.jobs()) {
+    for (const AttemptRecord& attempt : history.attempts_of(job)) {
+      add_memory(job, attempt, work);
+      WorkRun run = run_from(history, attempt, now);
+      run.job = number;
+      run.nodes = nodes.number(attempt.nodes);
+      work.runs.push_back(run);
+    }
+    ++number;
+  }
+}
+
+/// Needs the runs.
+void add_jobs(const JobHistory& history, Work& work) {
+  work.jobs.reserve(history.jobs().size());
+  NameColumn owners(history, work.owners);
+  NameColumn users(history, work.users);
+  NameColumn classes(history, work.classes);
+  std::uint32_t first = 0;
+  for (const JobRecord& job : history.jobs()) {
+    WorkJob out{.submitted = raw(job.submitted), .owner = owners.number(job.queue),
+                .user = users.number(job.user), .job_class = classes.number(job.job_class),
+                .first_run = first, .wanted_milli = milli_of(history, job.gpus),
+                .end = end_of(job.outcome), .interactive = job.interactive};
+    for (; first < work.runs.size() && work.runs[first].job == work.jobs.size(); ++first) {
+      ++out.run_count;
+    }
+    if (job.limit_kind == history::TimeLimit::kSet) out.time_limit = raw(job.time_limit);
+    work.jobs.push_back(out);
+  }
+}
+
 }  // namespace
 
 audit::Work work_of(const JobHistory& history) {
   Work work;
-  work.jobs.reserve(history.jobs().size());
-  work.runs.reserve(history.attempts().size());
-  NameColumn owners(history, work.owners);
-  NameColumn users(history, work.users);
-  NameColumn classes(history, work.classes);
-  NodeSets nodes(history, work);
-  const auto span = history.span();
-  const std::int64_t now = span ? span->end.ns() : 0;
-  for (const JobRecord& job : history.jobs()) {
-    WorkJob out{.submitted = raw(job.submitted), .owner = owners.number(job.queue),
-                .user = users.number(job.user), .job_class = classes.number(job.job_class),
-                .first_run = static_cast<std::uint32_t>(work.runs.size()),
-                .run_count = job.attempt_count, .wanted_milli = milli_of(history, job.gpus),
-                .end = end_of(job.outcome), .interactive = job.interactive};
-    if (job.limit_kind == history::TimeLimit::kSet) out.time_limit = raw(job.time_limit);
-    for (const AttemptRecord& attempt : history.attempts_of(job)) {
-      WorkRun run = run_from(history, attempt, now);
-      run.job = static_cast<std::uint32_t>(work.jobs.size());
-      run.nodes = nodes.number(attempt.nodes);
-      work.runs.push_back(run);
-    }
-    work.jobs.push_back(out);
-  }
+  add_runs(history, work);
+  add_jobs(history, work);
+  return work;
+}
+
+audit::Work work_of(JobHistory&& history) {
+  Work work;
+  add_runs(history, work);
+  history.drop_attempts();
+  add_jobs(history, work);
+  history = JobHistory();
   return work;
 }
 

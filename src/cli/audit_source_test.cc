@@ -62,6 +62,43 @@ TEST(AuditSource, WhatStillRunsIsTakenUntilTheEnd) {
   }
 }
 
+TEST(AuditSource, MemoryOfStepsAndTheHistoryGivenBack) {
+  constexpr std::string_view kText =
+      "JobID|State|Submit|Start|End|Elapsed|AllocTRES|ReqTRES|NNodes|MaxRSS|TRESUsageInAve|"
+      "TRESUsageInMax\n"
+      "1|COMPLETED|1970-01-02T00:00:00|1970-01-02T00:00:00|1970-01-02T01:00:00|01:00:00|"
+      "gres/gpu=2,mem=64G|gres/gpu=2,mem=64G|1|||\n"
+      "1.batch|COMPLETED|1970-01-02T00:00:00|1970-01-02T00:00:00|1970-01-02T01:00:00|01:00:00|||1|"
+      "8G|gres/gpuutil=40|gres/gpumem=12G\n"
+      "2|COMPLETED|1970-01-02T00:00:00|1970-01-02T00:00:00|1970-01-02T01:00:00|01:00:00|"
+      "gres/gpu=2,mem=64G|gres/gpu=2,mem=64G|2|||\n"
+      "2.0|COMPLETED|1970-01-02T00:00:00|1970-01-02T00:00:00|1970-01-02T01:00:00|01:00:00|||2|"
+      "8G||\n"
+      "3|COMPLETED|1970-01-02T00:00:00|1970-01-02T00:00:00|1970-01-02T01:00:00|01:00:00|"
+      "gres/gpu=2|gres/gpu=2|1|||\n";
+  auto history = history::read_history_text(std::string(kText), "a.psv", {});
+  ASSERT_TRUE(history) << history.error().message;
+  const audit::Work kept = work_of(*history);
+  const audit::Work work = work_of(std::move(*history));
+  ASSERT_EQ(work.memory.size(), 2U);
+  EXPECT_EQ(work.memory[0].run, 0U);
+  EXPECT_EQ(work.memory[0].asked_mib, 64U * 1024);
+  EXPECT_EQ(work.memory[0].used_mib, 8U * 1024);
+  EXPECT_EQ(work.memory[0].gpu_mib, 12U * 1024);
+  EXPECT_FALSE(work.memory[0].several_nodes);
+  EXPECT_EQ(work.memory[1].run, 1U);
+  EXPECT_EQ(work.memory[1].gpu_mib, audit::kMemoryNotTold);
+  EXPECT_TRUE(work.memory[1].several_nodes);
+  EXPECT_EQ(work.runs[0].busy_permille, 400);
+  // The same jobs and runs, given back or not.
+  ASSERT_EQ(work.jobs.size(), kept.jobs.size());
+  for (std::size_t i = 0; i < kept.jobs.size(); ++i) {
+    EXPECT_EQ(work.jobs[i].first_run, kept.jobs[i].first_run);
+    EXPECT_EQ(work.jobs[i].run_count, kept.jobs[i].run_count);
+    EXPECT_EQ(work.jobs[i].run_count, 1U);
+  }
+}
+
 TEST(AuditSource, HashedNamesAreStableAndOfTheirKind) {
   EXPECT_EQ(hashed_name("team", "vision"), hashed_name("team", "vision"));
   EXPECT_NE(hashed_name("team", "vision"), hashed_name("user", "vision"));

@@ -148,6 +148,19 @@ constexpr Command kAudit{
     "rota audit jobs.csv --map submit=created,gpus=ngpu,run=seconds -o json",
     false, declare_audit};
 
+constexpr Command kForecast{
+    "forecast", kOffline, "GPUs that will be wanted, and waits, from past jobs",
+    "[OPTION...] HISTORY...",
+    "HISTORY as for rota import, five weeks and more for the next seven days. Beside each figure\n"
+    "stands how far off the same method was in the past, and the plain `same hour last week`.\n"
+    "-o wide has each hour. With --scale-up-when the exit code is 10 if the condition holds at\n"
+    "some hour, 0 if not; --hook is run only then.",
+    "rota forecast quarter.psv --on 64x8\n"
+    "rota forecast quarter.psv --days 3 --capacity 64 -o wide\n"
+    "rota forecast quarter.psv --capacity 64 --scale-up-when 'p90 demand > capacity for 4h' \\\n"
+    "    --hook ./order-nodes",
+    false, declare_forecast};
+
 constexpr Command kReport{
     "report", kOffline, "bills and balances of GPU time over past jobs",
     "usage|cost|idle|delivered [OPTION...] HISTORY...\ndevices [OPTION...] SCRAPE",
@@ -192,7 +205,7 @@ constexpr Command kAll[] = {
     kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
     kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
     kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
-    kDemo,   kSim,    kReplay,  kImport, kAudit, kReport, kStudy,  kCompletion,
+    kDemo,   kSim,    kReplay,  kImport, kAudit, kForecast, kReport, kStudy,  kCompletion,
     kVersionCommand,
 };
 

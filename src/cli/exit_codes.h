@@ -12,6 +12,7 @@ constexpr int kExitNotFound = 3;     // no such job, node, queue, ...
 constexpr int kExitRefused = 4;      // by policy, or this cluster can never hold it
 constexpr int kExitUnreachable = 5;  // no daemon answers
 constexpr int kExitDenied = 6;
+constexpr int kExitScaleUp = 10;     // forecast: the condition of --scale-up-when is met
 // run and wait return the job's own code, 128+n when signal n ended it, or:
 constexpr int kExitPreempted = 75;   // and not requeued
 constexpr int kExitTimeLimit = 124;

@@ -42,6 +42,15 @@ Result<history::JobHistory> read_history(Context& context, const HistoryOptions&
   return history;
 }
 
+std::string source_words(const history::ImportNotes& notes) {
+  std::string text;
+  for (std::size_t i = 0; i < notes.files.size() && i < 3; ++i) {
+    text += (i > 0 ? ", " : "") + notes.files[i] + " (" + notes.formats[i] + ")";
+  }
+  if (notes.files.size() > 3) text += " and " + std::to_string(notes.files.size() - 3) + " more";
+  return text;
+}
+
 std::string import_notes_text(const history::ImportNotes& notes) {
   std::string text;
   for (const history::RowKind& kind : notes.kinds) {

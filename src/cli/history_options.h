@@ -33,6 +33,9 @@ CLI::Option* add_history_options(CLI::App& app, HistoryOptions& options);
 [[nodiscard]] Result<history::JobHistory> read_history(Context& context,
                                                        const HistoryOptions& options);
 
+/// Files and their formats, in short.
+[[nodiscard]] std::string source_words(const history::ImportNotes& notes);
+
 /// What the reader of a table should know of rows that were not plain: one line a kind with its
 /// first places, then remarks. Empty when all rows were plain.
 [[nodiscard]] std::string import_notes_text(const history::ImportNotes& notes);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -34,6 +35,22 @@ Error system_error(const std::string& what) {
   ::dup2(log, STDERR_FILENO);
   ::execv(argv[0], argv);
   ::_exit(127);
+}
+
+/// A file without a name that holds `text`, at its beginning; -1: errno says why.
+int file_of(const std::string& text) {
+  const int file = ::memfd_create("input", MFD_CLOEXEC);
+  for (std::size_t at = 0; file >= 0 && at < text.size();) {
+    const ssize_t count = ::write(file, text.data() + at, text.size() - at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      ::close(file);
+      return -1;
+    }
+    at += static_cast<std::size_t>(count);
+  }
+  if (file >= 0) ::lseek(file, 0, SEEK_SET);
+  return file;
 }
 
 /// A zombie of ours counts as gone.
@@ -155,6 +172,27 @@ Result<pid_t> spawn_detached(const std::vector<std::string>& argv, const std::st
   ::close(log_file);
   if (pid < 0) return system_error("cannot start a process");
   return pid;
+}
+
+Result<int> run_shell(const std::string& command, const std::string& input) {
+  const int file = file_of(input);
+  if (file < 0) return system_error("cannot pass " + std::to_string(input.size()) + " bytes on");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(file, STDIN_FILENO);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  const int fork_error = errno;
+  ::close(file);
+  errno = fork_error;
+  if (child < 0) return system_error("cannot start /bin/sh");
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return system_error("cannot wait for /bin/sh");
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 Result<pid_t> listener_of(const std::string& socket_path) {

@@ -32,6 +32,9 @@ struct ProgramEnd {
 [[nodiscard]] Result<ProgramEnd> run_program(const std::vector<std::string>& argv, int output,
                                              const std::vector<std::string>& environment,
                                              std::chrono::seconds patience);
+/// Runs `command` by /bin/sh with `input` on its standard input, its output on our errors, and
+/// waits for it. Value: its exit code, 128+n when signal n ended it. Error: kUnavailable.
+[[nodiscard]] Result<int> run_shell(const std::string& command, const std::string& input);
 
 /// The process that listens on the Unix socket, as the kernel says. Errors: kUnavailable (nobody
 /// listens), kDenied.

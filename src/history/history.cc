@@ -87,6 +87,11 @@ std::optional<Duration> AttemptRecord::wait_time() const {
   return *started - *queued;
 }
 
+void JobHistory::drop_attempts() {
+  attempts_ = std::vector<AttemptRecord>();
+  for (JobRecord& job : jobs_) job.first_attempt = job.attempt_count = 0;
+}
+
 GpuSetId JobHistory::gpus_of(const AttemptRecord& attempt) const {
   return attempt.gpus.known() ? attempt.gpus : jobs_[attempt.job].gpus;
 }

@@ -148,6 +148,8 @@ class JobHistory {
   [[nodiscard]] std::string_view text(Name name) const { return names_.text(name); }
   [[nodiscard]] const NameTable& names() const { return names_; }
   [[nodiscard]] const GpuSets& gpus() const { return gpus_; }
+  /// Gives the memory of the attempts back. Jobs name none then.
+  void drop_attempts();
   /// What the attempt held; of one that never started what its job asked for.
   [[nodiscard]] GpuSetId gpus_of(const AttemptRecord& attempt) const;
   /// `148`, `148_3`, `ml/train-0`.

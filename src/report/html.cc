@@ -9,14 +9,16 @@ namespace rota::report {
 namespace {
 
 constexpr std::string_view kStyle =
-    "body{font:15px/1.5 system-ui,sans-serif;color:#182430;background:#fff;max-width:64em;"
+    "body{font:15px/1.5 system-ui,sans-serif;color:#182430;background:#fff;max-width:78em;"
     "margin:2em auto;padding:0 1em}\n"
     "h1{font-size:1.5em;margin:0 0 .6em}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.1em 1em;margin:0 0 1.2em}\n"
     "dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}\n"
-    ".wide{overflow-x:auto}\n"
+    ".wide{overflow-x:auto;margin-bottom:1.2em}.wide svg{height:auto;min-width:34em}\n"
+    ".dense{font-size:.82em}.dense th,.dense td{padding:.3em .3em}\n"
+    "th.r{white-space:normal}svg text{font:12px system-ui,sans-serif;fill:#182430}\n"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.3em .6em;border-bottom:1px solid #dde3ea;text-align:left}\n"
+    "th,td{padding:.3em .5em;border-bottom:1px solid #dde3ea;text-align:left}\n"
     "th{border-bottom:2px solid #182430}.r{text-align:right;white-space:nowrap}\n"
     ".dim{color:#566270}.bad{color:#a31515;font-weight:600}.good{color:#0a5c2b}\n"
     "tr.all td{border-top:2px solid #182430;font-weight:600}\n"
@@ -27,7 +29,8 @@ constexpr std::string_view kStyle =
     "border:1px solid #0005;vertical-align:-.1em}\n"
     "p{margin:.3em 0;color:#3a4653}\n"
     "@media print{body{margin:0;max-width:none;font-size:11px}tr,svg{break-inside:avoid}"
-    "thead{display:table-header-group}"
+    "thead{display:table-header-group}.wide{overflow:visible}"
+    "th,td{padding:.2em .35em}.dense{font-size:.76em}.dense th,.dense td{padding:.2em}"
     "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
 constexpr std::array<std::string_view, 8> kColours{"#0b3c7d", "#e08214", "#5aa7d6", "#8c2d04",
@@ -87,7 +90,10 @@ std::string html_escaped_text(std::string_view text) {
 }
 
 std::string html_table(const Table& table) {
-  std::string text = "<div class=\"wide\"><table><thead><tr>";
+  constexpr std::size_t kManyColumns = 11;
+  const bool is_dense = table.columns().size() >= kManyColumns;
+  std::string text = "<div class=\"wide\"><table" +
+                     std::string(is_dense ? " class=\"dense\"" : "") + "><thead><tr>";
   for (const Column& column : table.columns()) {
     text += "<th scope=\"col\"" + class_of(column, Tone::kPlain) + ">" +
             html_escaped_text(column.title) + "</th>";

@@ -59,5 +59,15 @@ TEST(Html, APageNeedsNothingBesideItself) {
   }
 }
 
+TEST(Html, ATableOfManyColumnsIsDense) {
+  const auto table_of = [](std::size_t columns) {
+    Table table(std::vector<Column>(columns, Column{"A", Align::kRight}));
+    table.add_row({{"1"}});
+    return html_table(table);
+  };
+  EXPECT_NE(table_of(11).find("<table class=\"dense\">"), std::string::npos);
+  EXPECT_EQ(table_of(10).find("dense"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rota::report

@@ -59,6 +59,34 @@ cp small.csv copy.csv
 expect 0 rota audit copy.csv small.csv --on flat:4 -o csv
 says "gpu_hours.held,0.083333"
 
+# --- what was asked for and not needed ------------------------------------------------------------
+# 8 GPUs a tenth busy and 80 of 800 GiB; one GPU with 4 GiB of its memory: one hour each.
+{
+  echo 'JobID|User|State|Submit|Start|End|Elapsed|AllocTRES|ReqTRES|NNodes|MaxRSS'\
+'|TRESUsageInAve|TRESUsageInMax'
+  t='2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T01:00:00|01:00:00'
+  echo "1|ann|COMPLETED|$t|gres/gpu=8,mem=800G|gres/gpu=8,mem=800G|1|||"
+  echo "1.batch||COMPLETED|$t|||1|80G|gres/gpuutil=10|gres/gpumem=20G"
+  echo "2|bob|COMPLETED|$t|gres/gpu=1,mem=100G|gres/gpu=1,mem=100G|1|||"
+  echo "2.batch||COMPLETED|$t|||1|10G|gres/gpuutil=10|gres/gpumem=4G"
+} >over.psv
+expect 0 rota audit over.psv --on flat:10 -o csv
+says "requests.runs_of_several_gpus,1"
+says "requests.gpu_hours_over_requested,7.0"
+says "requests.memory_used_p50,0.1"
+says "requests.gib_hours_memory_asked,900.0"
+says "requests.gib_hours_memory_unused,810.0"
+says "requests.gpu_hours_part_of_a_gpu,1.0"
+expect 0 rota audit over.psv --on flat:10
+says "of two and more GPUs would have filled at most half"
+says "of the memory they asked for"
+[[ $OUT != *"not told; utilisation is missing"* ]] || fail "utilisation is told"
+grep -v batch over.psv >steps.psv
+expect 0 rota audit steps.psv --on flat:10
+says "over-requested GPUs: not told"
+says "over-requested memory: not told"
+[[ $OUT != *"of the memory they asked for"* ]] || fail "memory is not told"
+
 # --- a trace that tells little --------------------------------------------------------------------
 expect 0 rota audit "$data/philly-500.csv"
 says "Waits cannot be known"

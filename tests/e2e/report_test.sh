@@ -131,6 +131,36 @@ says "nobody"
 expect 0 rota report cost "$sacct" --on cluster.scenario --budget budget.csv -o csv
 same "$(field group nobody cost)" 0.00
 same "$(field group nobody budget)" 7
+# Energy: one GPU for an hour, three quarters of it held: 0.75 x 0.91 kW and 0.25 x 0.156 kW at 0.5.
+expect 0 rota report cost "$cases/A40b-three-quarters.csv" --by queue --energy-price 0.5 \
+  --watts 700/120 --pue 1.3 -o csv
+same "$(field all '' kwh)" 0.722
+same "$(field idle '' kwh)" 0.039
+same "$(field all '' energy_cost)" 0.36
+same "$(field idle '' energy_cost)" 0.02
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) { if ($i == "energy_cost") e = i
+    if ($i == "cost") c = i
+    if ($i == "total_cost") t = i } next }
+  $1 == "all" { all = $e; if ($c + $e != $t) exit 1; next } { sum += $e }
+  END { if (sprintf("%.2f", sum) != sprintf("%.2f", all)) exit 1 }' <<<"$OUT" ||
+  fail "energy does not add up: $OUT"
+expect 0 rota report cost "$cases/A40b-three-quarters.csv" --energy-price 0.5 --watts 700/120
+says "Energy of a GPU-hour costs: 0.35 held, 0.06 idle or drained. A kWh costs 0.5, PUE 1."
+expect 2 rota report cost "$cases/A40b-three-quarters.csv" --energy-price 0.5
+complains "they are not guessed"
+expect 2 rota report cost "$sacct" --on cluster.scenario --energy-price 0.5 --watts h100=700/120
+complains "--watts a100=HELD/IDLE"
+# Budgets that are parts of another one.
+printf 'queue,parent,budget\nlab,,0.50\nml,lab,60%%\neval,lab,40%%\n' >parts.csv
+expect 0 rota report cost "$sacct" --on cluster.scenario --budget parts.csv -o csv
+same "$(field group ml budget)" 0.3
+same "$(field group eval budget)" 0.2
+same "$(field group lab budget_spent)" "$(awk -F, '
+  NR == 1 { for (i = 1; i <= NF; i++) if ($i == "cost") at = i }
+  $1 == "group" && ($2 == "ml" || $2 == "eval") { sum += $at } END { print sum }' <<<"$OUT")"
+printf 'queue,parent,budget\nlab,,0.50\nml,lab,60%%\neval,lab,40.5%%\n' >parts.csv
+expect 2 rota report cost "$sacct" --on cluster.scenario --budget parts.csv
+complains "more than 100 %"
 expect 2 rota report cost "$sacct" --prices 2 --budget budget.csv --by user
 complains "there is no column 'user'"
 

@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "cli/audit_report.h"
 #include "cli/audit_source.h"
+#include "cli/audit_span.h"
 #include "cli/commands/declare.h"
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/history_options.h"
 #include "cli/offline.h"
 #include "cli/output.h"
-#include "cli/time_text.h"
 #include "cli/usage.h"
 
 namespace rota::cli {
@@ -24,8 +24,7 @@ namespace {
 struct AuditCommand {
   HistoryOptions history;
   std::string on;
-  std::string from;
-  std::string until;
+  SpanOptions span;
   std::string shares;
   std::string classes_to;
   bool hash = false;
@@ -55,66 +54,6 @@ Result<std::vector<std::pair<std::string, std::int64_t>>> shares_of(const std::s
   return shares;
 }
 
-/// A point of time, or for traces without dates a length since their start.
-Result<std::int64_t> point_of(Context& context, const std::string& option, const std::string& text,
-                              const audit::Window& whole) {
-  if (whole.begin < Duration::days(3650).ns()) {
-    const auto length = parse_duration(text);
-    if (length) return length->ns();
-    return usage_error(option + " '" + text + "': this history has no dates; expected a length " +
-                       "since its start, like 12h or 3d");
-  }
-  const auto seconds = parse_past(text, context.now_seconds());
-  if (!seconds) return usage_error(option + ": " + seconds.error().message);
-  return Duration::seconds(*seconds).ns();
-}
-
-Result<audit::Window> window_of(Context& context, const AuditCommand& options,
-                                const audit::Work& work) {
-  const auto whole = audit::window_of(work);
-  constexpr Int128 kLongest = Duration::days(36'525).ns();
-  if (whole && Int128{whole->end} - whole->begin > kLongest) {
-    return usage_error("the history spans more than 100 years, from " +
-                       audit_instant(whole->begin) + " to " + audit_instant(whole->end) +
-                       ": a time in it is wrong; `rota import --to` writes all rows to look at");
-  }
-  if (!whole || whole->length() <= 0) {
-    return usage_error("the history tells no span of time: no job has a submit, start or end that "
-                       "differs from the others; `rota import` shows what it holds");
-  }
-  audit::Window window = *whole;
-  for (const bool is_from : {true, false}) {
-    const std::string& text = is_from ? options.from : options.until;
-    if (text.empty()) continue;
-    const auto point = point_of(context, is_from ? "--from" : "--until", text, *whole);
-    if (!point) return point.error();
-    if (is_from) window.begin = std::max(window.begin, *point);
-    else window.end = std::min(window.end, *point);
-  }
-  if (window.length() > 0) return window;
-  return usage_error("nothing of the history lies between --from and --until; it goes from " +
-                     audit_instant(whole->begin) + " to " + audit_instant(whole->end));
-}
-
-Result<std::optional<std::int64_t>> capacity_of(const std::string& on) {
-  if (on.empty()) return std::optional<std::int64_t>();
-  const auto nodes = cluster_of(on);
-  if (!nodes) return nodes.error();
-  std::int64_t gpus = 0;
-  for (const NodeSpec& node : *nodes) gpus += std::ssize(node.devices);
-  if (gpus == 0) return usage_error("--on '" + on + "': the cluster has no GPU");
-  return std::optional<std::int64_t>(gpus * 1000);
-}
-
-std::string source_of(const history::ImportNotes& notes) {
-  std::string text;
-  for (std::size_t i = 0; i < notes.files.size() && i < 3; ++i) {
-    text += (i > 0 ? ", " : "") + notes.files[i] + " (" + notes.formats[i] + ")";
-  }
-  if (notes.files.size() > 3) text += " and " + std::to_string(notes.files.size() - 3) + " more";
-  return text;
-}
-
 struct AuditSource {
   audit::Work work;
   std::string files;
@@ -124,11 +63,13 @@ struct AuditSource {
 
 /// The history itself is dropped before anything is measured: it is the larger part of memory.
 Result<AuditSource> source_from(Context& context, const HistoryOptions& options) {
-  const auto history = read_history(context, options);
+  auto history = read_history(context, options);
   if (!history) return history.error();
-  return AuditSource{work_of(*history), source_of(history->notes()),
+  AuditSource source{{}, source_words(history->notes()),
                      history->notes().count_of(history::RowFate::kSkipped),
                      history->notes().remarks};
+  source.work = work_of(std::move(*history));
+  return source;
 }
 
 Result<AuditReport> report_of(Context& context, const AuditCommand& options) {
@@ -136,12 +77,12 @@ Result<AuditReport> report_of(Context& context, const AuditCommand& options) {
   auto shares = shares_of(options.shares);
   if (!shares) return shares.error();
   how.shares = std::move(*shares);
-  const auto capacity = capacity_of(options.on);
+  const auto capacity = gpus_on(options.on);
   if (!capacity) return capacity.error();
   how.capacity = *capacity;
   auto source = source_from(context, options.history);
   if (!source) return source.error();
-  const auto window = window_of(context, options, source->work);
+  const auto window = span_of_work(context, options.span, source->work);
   if (!window) return window.error();
   if (options.hash) {
     hash_names(source->work);
@@ -200,10 +141,10 @@ Runner declare_audit(CLI::App& app, Context& context) {
                  "what there is: flat:512, 64x8 or a cluster file; else the most ever held")
       ->type_name("CLUSTER")
       ->group("What");
-  app.add_option("--from", options->from, "leave out what was before: 2026-03-02, or 7d (ago)")
+  app.add_option("--from", options->span.from, "leave out what was before: 2026-03-02, or 7d (ago)")
       ->type_name("TIME")
       ->group("What");
-  app.add_option("--until", options->until, "leave out what came after")
+  app.add_option("--until", options->span.until, "leave out what came after")
       ->type_name("TIME")
       ->group("What");
   app.add_option("--shares", options->shares,

@@ -62,8 +62,12 @@ void cost_own(const ReportAdd& add, ReportOptions& options) {
   usage_own(add, options);
   add("--prices", options.prices, "of a GPU-hour: 2.5, h100=2.5,a100=1.2 or a table model, price",
       "PRICES");
-  add("--budget", options.budget, "table with columns budget, and queue (or what --by says)",
-      "FILE");
+  add("--budget", options.budget,
+      "table: queue (or what --by says), budget (12.50, or 40% of its parent's), parent", "FILE");
+  add("--energy-price", options.energy_price, "of a kilowatt-hour; takes --watts", "PRICE");
+  add("--watts", options.watts, "what a GPU draws held/idle: h100=700/120 or 400/60 for all",
+      "WATTS");
+  add("--pue", options.pue, "power of the building over that of its machines (default: 1)", "N");
 }
 
 void idle_own(const ReportAdd& add, ReportOptions& options) {

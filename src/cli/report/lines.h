@@ -32,7 +32,13 @@ struct ReportLine {
   std::string name;  // of a group; empty: not told
   Amounts hours;
   Amounts cost;
+  Amounts energy;       // cost of it
+  Amounts watt_hours;
   std::optional<std::int64_t> budget;  // in hundredths
+  Int128 spent = 0;     // of the budget: its own and of those whose budgets are parts of it
+
+  /// Of GPUs and energy.
+  [[nodiscard]] Int128 cost_total() const { return cost.total + energy.total; }
 };
 
 struct ReportLines {
@@ -50,8 +56,16 @@ struct ReportLines {
 [[nodiscard]] Status add_costs(const ReportInput& input, const audit::UsageLines& usage,
                                ReportLines& report);
 
-/// Adds budgets by name; one for whom nothing was held gets a line.
-void add_budgets(const std::map<std::string, std::int64_t>& budgets, ReportLines& report);
+/// Adds energy and its cost, likewise adding up: GPUs that are held draw the one power, all others
+/// the other. The cost of a GPU-hour is rounded to a millionth first (energy_rate). Error:
+/// kInvalidArgument where the power of a pool is not told.
+[[nodiscard]] Status add_energy(const ReportInput& input, const audit::UsageLines& usage,
+                                const Energy& energy, ReportLines& report);
+/// Cost of an hour at that power.
+[[nodiscard]] MicroMoney energy_rate(const Energy& energy, std::int64_t milliwatts);
+
+/// Adds budgets by name, after all costs; one for whom nothing was held gets a line.
+void add_budgets(const std::map<std::string, Budget>& budgets, ReportLines& report);
 
 /// Puts the lines in their order and leaves out one beyond the capacity that is empty. The last
 /// step: the functions above need all lines.

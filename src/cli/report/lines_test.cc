@@ -118,7 +118,12 @@ TEST(ReportLinesProperty, AddUpExactlyForAnyPartitionOfAnyHistory) {
 
         ReportLines report = hour_lines(input, usage, 3);
         ASSERT_TRUE(add_costs(input, usage, report).ok());
+        const Energy power{.price = MicroMoney(271'828), .overhead_milli = 1234, .by_model = {},
+                           .others = Energy::Draw{613'001, 71'113}};
+        ASSERT_TRUE(add_energy(input, usage, power, report).ok());
         finish_lines(report);
+        expect_sums(report, &ReportLine::energy);
+        expect_sums(report, &ReportLine::watt_hours);
         expect_sums(report, &ReportLine::hours);
         expect_sums(report, &ReportLine::cost);
         EXPECT_TRUE(report.lines.back().hours.total ==
@@ -195,6 +200,61 @@ TEST(ReportLines, APoolWithoutAPriceIsAnError) {
   const Status status = add_costs(input, usage, report);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("--prices h100=PRICE"), std::string::npos);
+}
+
+TEST(ReportLines, EnergyByHand) {
+  // Six h100 and four a100 (drained) for two hours; two h100 held for two hours, half of one for
+  // one, and 428 thousandths of an a100 for two.
+  const auto history = history_of(
+      "1,ann,a,2026-03-02T10:00:00Z,2026-03-02T10:00:00Z,2026-03-02T12:00:00Z,completed,h100:2,\n"
+      "2,bob,b,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,2026-03-02T12:00:00Z,failed,h100:0.5,\n");
+  const ReportInput input = input_of(history, By::kQueue, Capacity::kTold);
+  const audit::UsageLines usage = audit::measure_usage(input.usage);
+  ReportLines report = hour_lines(input, usage, 3);
+  ASSERT_TRUE(add_costs(input, usage, report).ok());
+  const Energy energy{.price = MicroMoney(200'000), .overhead_milli = 1500,
+                      .by_model = {{"h100", {700'000, 100'000}}, {"a100", {400'000, 50'000}}},
+                      .others = {}};
+  ASSERT_TRUE(add_energy(input, usage, energy, report).ok());
+  finish_lines(report);
+  // Held: 4 GPU-hours x 1.05 kW = 4.2 kWh at 0.20. Idle: 7.5 x 0.15 kW. Drained: 8 x 0.075 kW.
+  const ReportLine& a = line_of(report, LineKind::kGroup, "a");
+  EXPECT_EQ(static_cast<int>(a.watt_hours.total), 4200);
+  EXPECT_EQ(static_cast<int>(a.energy.held[0]), 84);
+  EXPECT_EQ(static_cast<int>(line_of(report, LineKind::kGroup, "b").watt_hours.held[1]), 525);
+  EXPECT_EQ(static_cast<int>(line_of(report, LineKind::kIdle).watt_hours.total), 1125);
+  EXPECT_EQ(static_cast<int>(line_of(report, LineKind::kDrained).watt_hours.total), 600);
+  const ReportLine& all = line_of(report, LineKind::kAll);
+  EXPECT_EQ(static_cast<int>(all.watt_hours.total), 4200 + 525 + 1125 + 600);
+  EXPECT_EQ(static_cast<int>(all.energy.total), 129);  // 6.45 kWh at 0.20
+  EXPECT_TRUE(all.cost_total() == all.cost.total + 129);
+  EXPECT_EQ(energy_rate(energy, 1'050'000).value(), 210'000);
+  const Energy unknown{.price = MicroMoney(1), .by_model = {{"h100", {1, 1}}}, .others = {}};
+  const Status status = add_energy(input, usage, unknown, report);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("--watts a100=HELD/IDLE"), std::string::npos);
+}
+
+TEST(ReportLines, ABudgetIsSpentByThoseBelow) {
+  const auto history = history_of(
+      "1,ann,a,2026-03-02T10:00:00Z,2026-03-02T10:00:00Z,2026-03-02T12:00:00Z,completed,x:2,\n"
+      "2,bob,b,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,2026-03-02T12:00:00Z,failed,x:1,\n"
+      "3,bob,c,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,2026-03-02T12:00:00Z,failed,x:1,\n");
+  ReportInput input = input_of(history, By::kQueue, Capacity::kFromHistory);
+  input.pools[0].price = MicroMoney(1'000'000);
+  const audit::UsageLines usage = audit::measure_usage(input.usage);
+  ReportLines report = hour_lines(input, usage, 3);
+  ASSERT_TRUE(add_costs(input, usage, report).ok());
+  add_budgets({{"lab", 1000}, {"a", {400, "lab"}}, {"b", {100, "a"}}}, report);
+  finish_lines(report);
+  const auto spent = [&](const std::string& name) {
+    return static_cast<int>(line_of(report, LineKind::kGroup, name).spent);
+  };
+  EXPECT_EQ(spent("b"), 100);
+  EXPECT_EQ(spent("a"), 500);
+  EXPECT_EQ(spent("lab"), 500);  // c is not below it
+  EXPECT_FALSE(line_of(report, LineKind::kGroup, "c").budget);
+  expect_sums(report, &ReportLine::cost);
 }
 
 TEST(ReportLines, ABudgetWithoutUseHasALine) {

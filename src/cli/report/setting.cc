@@ -183,28 +183,6 @@ Result<Prices> prices_of(const std::string& text) {
   return prices;
 }
 
-Result<std::map<std::string, std::int64_t>> budgets_of(const std::string& file,
-                                                       std::string_view by) {
-  const auto table = TableFile::read(file);
-  if (!table) return usage_error("--budget: " + table.error().message, table.error().where);
-  const auto name = table->needed({by, "name"});
-  if (!name) return name.error();
-  const auto budget = table->needed({"budget", "amount"});
-  if (!budget) return budget.error();
-  std::map<std::string, std::int64_t> budgets;
-  for (const TableFile::Row& row : table->rows()) {
-    const auto amount = parse_fixed(row.fields[*budget], 2);
-    if (!amount || *amount < 0) {
-      return table->error_at(row, "'" + row.fields[*budget] + "' is no budget; expected an amount "
-                                  "with at most two places, like 1200.50");
-    }
-    if (!budgets.emplace(row.fields[*name], *amount).second) {
-      return table->error_at(row, "'" + row.fields[*name] + "' has two budgets");
-    }
-  }
-  return budgets;
-}
-
 std::string point_text(Instant at) {
   constexpr Instant kFirstDate(Duration::days(3650).ns());
   return at < kFirstDate ? format_duration(at - Instant()) : history::instant_text(at);

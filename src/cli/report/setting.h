@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -27,6 +28,9 @@ struct ReportOptions {
   std::string until;
   std::string prices;
   std::string budget;
+  std::string energy_price;
+  std::string watts;
+  std::string pue;
   std::string shares;
   std::string allocation;
   OutputOptions output;
@@ -59,9 +63,34 @@ struct Prices {
 /// `h100=2.5,a100=1.2`, `2.5`, both together, or a table with columns `model` and `price`.
 [[nodiscard]] Result<Prices> prices_of(const std::string& text);
 
-/// Of a table with columns NAME (`by`, or `name`) and `budget`. In hundredths of the currency.
-[[nodiscard]] Result<std::map<std::string, std::int64_t>> budgets_of(const std::string& file,
-                                                                     std::string_view by);
+/// Energy: what a GPU draws, and what that costs.
+struct Energy {
+  struct Draw {
+    std::int64_t held_milliwatts = 0;    // while somebody holds it
+    std::int64_t unheld_milliwatts = 0;  // while nobody does
+  };
+  MicroMoney price;                      // of a kilowatt-hour
+  std::int64_t overhead_milli = 1000;    // PUE: of the building over the machines
+  std::map<std::string, Draw> by_model;
+  std::optional<Draw> others;            // one for all models that are not named
+  /// With the overhead, rounded to milliwatts.
+  [[nodiscard]] std::optional<Draw> of(std::string_view model) const;
+};
+/// --energy-price, --watts (`h100=700/120,a100=400/60`, or `400/60`) and --pue; absent when none is
+/// given. Error: one without the others, or no such amounts.
+[[nodiscard]] Result<std::optional<Energy>> energy_of(const ReportOptions& options);
+
+struct Budget {
+  Budget(std::int64_t amount_ = 0, std::string parent_ = {})  // NOLINT: an amount is a budget
+      : amount(amount_), parent(std::move(parent_)) {}
+  std::int64_t amount;  // in hundredths of the currency
+  std::string parent;   // whose budget it is a part of; empty: nobody's
+};
+/// Of a table with columns NAME (`by`, or `name`), `budget`, and perhaps `parent`. A budget may be
+/// a percentage of the parent's, `40%`; the parts of one parent are rounded such that they add up.
+/// Error: kInvalidArgument, also for a parent without a budget, parts above 100 %, or a circle.
+[[nodiscard]] Result<std::map<std::string, Budget>> budgets_of(const std::string& file,
+                                                               std::string_view by);
 
 /// `2026-10-01T00:00:00Z to 2026-11-01T00:00:00Z (31d)`; without dates as time since the start.
 [[nodiscard]] std::string period_text(const Period& period);

@@ -88,10 +88,72 @@ TEST(ReportBudgets, ByTheNameOfTheColumn) {
   std::ofstream(file) << "user,budget\nann,12.5\nbob,0\n";
   const auto budgets = budgets_of(file, "user");
   ASSERT_TRUE(budgets.ok()) << budgets.error().message;
-  EXPECT_EQ(budgets->at("ann"), 1250);
+  EXPECT_EQ(budgets->at("ann").amount, 1250);
   EXPECT_FALSE(budgets_of(file, "queue").ok());
   std::ofstream(file) << "user,budget\nann,1\nann,2\n";
   EXPECT_EQ(budgets_of(file, "user").error().where, file + ":3");
+}
+
+TEST(ReportBudgets, PartsOfAParentAddUpToIt) {
+  const std::string file = testing::TempDir() + "report-parts.csv";
+  std::ofstream(file) << "queue,parent,budget\nlab,,100.00\na,lab,33.333%\nb,lab,33.333%\n"
+                         "c,lab,33.334 %\na1,a,50%\na2,a,25%\nother,lab,7\n";
+  const auto budgets = budgets_of(file, "queue");
+  ASSERT_TRUE(budgets.ok()) << budgets.error().message;
+  EXPECT_EQ(budgets->at("a").amount + budgets->at("b").amount + budgets->at("c").amount, 10'000);
+  EXPECT_EQ(budgets->at("c").amount, 3334);
+  EXPECT_EQ(budgets->at("a").amount, 3333);
+  EXPECT_EQ(budgets->at("a1").amount, 1667);  // 16.665 and 8.3325, the rest 8.3325
+  EXPECT_EQ(budgets->at("a2").amount, 833);
+  EXPECT_EQ(budgets->at("other").amount, 700);
+  EXPECT_EQ(budgets->at("a1").parent, "a");
+}
+
+TEST(ReportBudgets, SayWhatIsWrongWithAPart) {
+  const std::string file = testing::TempDir() + "report-wrong.csv";
+  const auto why = [&](const std::string& rows) {
+    std::ofstream(file) << "queue,parent,budget\n" << rows;
+    const auto budgets = budgets_of(file, "queue");
+    return budgets.ok() ? "accepted" : budgets.error().where + " " + budgets.error().message;
+  };
+  EXPECT_NE(why("a,,40%\n").find(":2 '40%' of what?"), std::string::npos);
+  EXPECT_NE(why("lab,,10\na,lb,40%\n").find("did you mean 'lab'"), std::string::npos);
+  EXPECT_NE(why("lab,,10\na,lab,60%\nb,lab,40.001%\n").find("more than 100 %"),
+            std::string::npos);
+  EXPECT_NE(why("a,b,10%\nb,a,10%\n").find("a parent of itself"), std::string::npos);
+  EXPECT_NE(why("lab,,10\na,lab,101%\n").find("is no budget"), std::string::npos);
+}
+
+ReportOptions energy_options(std::string price, std::string watts, std::string pue) {
+  ReportOptions options;
+  options.energy_price = std::move(price);
+  options.watts = std::move(watts);
+  options.pue = std::move(pue);
+  return options;
+}
+
+TEST(ReportEnergy, PowerByModelWithTheOverhead) {
+  EXPECT_FALSE(energy_of({}).value().has_value());
+  const auto energy = energy_of(energy_options("0.25", "h100=700/120.5,60/10", "1.3"));
+  ASSERT_TRUE(energy.ok()) << energy.error().message;
+  const auto named = (*energy)->of("h100");
+  EXPECT_EQ(named->held_milliwatts, 910'000);
+  EXPECT_EQ(named->unheld_milliwatts, 156'650);
+  EXPECT_EQ((*energy)->of("a100")->held_milliwatts, 78'000);
+  const auto only = energy_of(energy_options("0.25", "h100=700/120", ""));
+  EXPECT_FALSE((*only)->of("a100"));
+  EXPECT_EQ((*only)->of("h100")->held_milliwatts, 700'000);
+}
+
+TEST(ReportEnergy, IsNotGuessed) {
+  for (const auto& options :
+       {energy_options("0.25", "", ""), energy_options("", "700/100", ""),
+        energy_options("", "", "1.2"), energy_options("dear", "700/100", ""),
+        energy_options("0.25", "700", ""), energy_options("0.25", "100/700", ""),
+        energy_options("0.25", "=700/1", ""), energy_options("0.25", "a=7/1,a=7/1", ""),
+        energy_options("0.25", "7/1", "0.9")}) {
+    EXPECT_FALSE(energy_of(options).ok()) << options.watts;
+  }
 }
 
 TEST(ReportNumbers, Decimals) {
