@@ -105,8 +105,8 @@ Offer argument_of(const CLI::App& app) {
     if (name.find("NODE") != std::string::npos) return {Offered::kNodes};
     if (name.find("NAME") != std::string::npos) return {Offered::kQueues};
   }
-  constexpr std::array<std::string_view, 8> kFileCommands{
-      "submit", "run", "sim", "replay", "import", "audit", "whatif", "serve"};
+  constexpr std::array<std::string_view, 9> kFileCommands{
+      "submit", "run", "sim", "replay", "import", "audit", "whatif", "capacity", "serve"};
   const std::string& name = app.get_name();
   const bool files = std::find(kFileCommands.begin(), kFileCommands.end(), name) !=
                      kFileCommands.end();

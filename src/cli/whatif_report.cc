@@ -48,7 +48,8 @@ const JobGroup* worst_team(const sim::Outcome& outcome) {
 }
 
 std::string cluster_words(const WhatIfSource& source) {
-  const std::string size = grouped(std::ssize(source.nodes)) + " nodes, " +
+  const std::string size = grouped(std::ssize(source.nodes)) +
+                           (source.nodes.size() == 1 ? " node, " : " nodes, ") +
                            grouped(sim::gpus_of(source.nodes)) + " GPUs";
   switch (source.cluster_from) {
     case ClusterFrom::kOption: return size + " (--on)";
@@ -388,7 +389,8 @@ api::Json whatif_json(const WhatIfReport& report) {
     api::Json one = api::Json::object();
     one["name"] = scenario.name;
     one["demand"] = to_places(scenario.demand, 1e4);
-    for (auto& [key, value] : outcome_json(scenario.outcome).items()) one[key] = value;
+    const api::Json outcome = outcome_json(scenario.outcome);
+    for (const auto& [key, value] : outcome.items()) one[key] = value;
     put_cost(one, scenario.setup);
     json["scenarios"].push_back(std::move(one));
   }

@@ -114,7 +114,7 @@ Runner declare_whatif(CLI::App& app, Context& context) {
       ->type_name("CLUSTER")
       ->group("Today");
   app.add_option("--today", options->today,
-                 "today's policy: easy, slurm-like,backfill-every=10s, ...; else the nearest")
+                 "today's policy: easy, slurm-like,backfill-every=10s; else the nearest")
       ->type_name("POLICY,..")
       ->group("Today");
   app.add_option("--prices", options->prices, "of a GPU-hour: 2.5, or h100=2.5,a100=1.2")
