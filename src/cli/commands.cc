@@ -178,6 +178,37 @@ constexpr Command kReport{
     "curl -s node1:9400/metrics | rota report devices -",
     false, declare_report};
 
+constexpr Command kWhatIf{
+    "whatif", kOffline, "past jobs under other rules or on another cluster",
+    "[OPTION...] HISTORY...",
+    "HISTORY as for rota import. First: how well a replay of today's policy reproduces the waits\n"
+    "that were observed, and whether to trust the rest. Then each scenario beside today: waits,\n"
+    "what teams got of what they were owed, occupancy, preemptions and lost work, cost.\n"
+    "Changes: policy (fifo, easy, conservative, greedy, priority, time-fair, contracts,\n"
+    "slurm-like, or a rota.yaml), order, fairness, backfill, placement, reclaim, spill; gpus,\n"
+    "nodes, on; contract, grace, checkpoint, time-limit-factor; weights, quota, limit; debug,\n"
+    "debug-gpus, debug-weight; main-every, main-after, backfill-every, launch, release;\n"
+    "reaction. They are made in the order given.",
+    "rota whatif week.psv --change policy=time-fair\n"
+    "rota whatif week.psv --on 64x8 --change gpus=+16 --prices 2.5\n"
+    "rota whatif week.psv --compare contracts,priority,rota.yaml -o wide\n"
+    "rota whatif jobs.csv --today slurm-like,backfill-every=10s --change nodes=-2",
+    false, declare_whatif};
+
+constexpr Command kCapacity{
+    "capacity", kOffline, "the smallest cluster, or other policy, that meets a goal",
+    "[OPTION...] --goal GOAL HISTORY...",
+    "Tries --policies on today's cluster, then whole nodes in today's mix: doubles or halves\n"
+    "their number, bisects, and looks at the neighbours of what it found. Begins, as rota whatif\n"
+    "does, with how far to trust it. Exit code 1 when nothing meets the goal.\n"
+    "Goals: mean, p50, p90, p99 or max wait [of all|wide|debug|TEAM|CLASS] < TIME;\n"
+    "delivered [of all|TEAM] > PART%; occupancy > PART%. debug is short jobs of one GPU, unless\n"
+    "the history has a class of that name; wide is 8 GPUs and more.",
+    "rota capacity week.psv --goal 'p90 wait of debug < 1m'\n"
+    "rota capacity week.psv --goal 'delivered of vision > 95%' --change weights=vision=3\n"
+    "rota capacity week.psv --goal 'occupancy > 80%' --policies none",
+    false, declare_capacity};
+
 constexpr Command kStudy{
     "study", kOffline, "experiments on past jobs and on lists of nodes and tasks",
     "packing|sharing [OPTION...]",
@@ -205,8 +236,8 @@ constexpr Command kAll[] = {
     kSubmit, kRun,    kLs,      kShow,   kWhy,    kLogs,   kWait,  kHistory,   kEvents,
     kCancel, kHold,   kRelease, kRequeue, kUpdate, kRedo,
     kNodes,  kGpus,   kQueue,   kDrain,  kUndrain, kServe, kStop,  kDoctor,
-    kDemo,   kSim,    kReplay,  kImport, kAudit, kForecast, kReport, kStudy,  kCompletion,
-    kVersionCommand,
+    kDemo,   kSim,    kReplay,  kImport, kAudit, kForecast, kReport, kWhatIf, kCapacity,
+    kStudy,  kCompletion, kVersionCommand,
 };
 
 }  // namespace

@@ -105,8 +105,9 @@ Offer argument_of(const CLI::App& app) {
     if (name.find("NODE") != std::string::npos) return {Offered::kNodes};
     if (name.find("NAME") != std::string::npos) return {Offered::kQueues};
   }
-  constexpr std::array<std::string_view, 8> kFileCommands{
-      "submit", "run", "sim", "replay", "import", "audit", "forecast", "serve"};
+  constexpr std::array<std::string_view, 10> kFileCommands{
+      "submit", "run",      "sim",    "replay",   "import",
+      "audit",  "forecast", "whatif", "capacity", "serve"};
   const std::string& name = app.get_name();
   const bool files = std::find(kFileCommands.begin(), kFileCommands.end(), name) !=
                      kFileCommands.end();

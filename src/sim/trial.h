@@ -5,12 +5,15 @@
 // Rules: a job works for its true runtime, which the engine does not know; it knows the time limit.
 // A job that is stopped goes on later from its last checkpoint. At one instant ends come first,
 // then arrivals, then cycles until nothing changes. Under a fairness that looks back, a cycle also
-// runs every `cycle_every`. Pure: no clock, no files.
-// Cost: one engine cycle for each instant at which something happens.
+// runs every `cycle_every`. With `passes` cycles run only when that schedule says so.
+// Pure: no clock, no files.
+// Cost: one engine cycle for each instant at which something happens. Memory: 32 bytes a job beside
+// what the caller's TrialJobs hold, and the engine's own for jobs that wait or run.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,12 +34,41 @@ struct TrialJob {
   std::int32_t kind = 0;  // waits are told by kind: the caller's numbers from 0
 };
 
+/// The jobs of a trial by place, sorted by submit time; made when asked for, since a JobSpec is
+/// large and a history long.
+class TrialJobs {
+ public:
+  TrialJobs() = default;
+  TrialJobs(const TrialJobs&) = delete;
+  TrialJobs& operator=(const TrialJobs&) = delete;
+  virtual ~TrialJobs() = default;
+  [[nodiscard]] virtual std::size_t size() const = 0;
+  [[nodiscard]] virtual Instant submitted(std::size_t at) const = 0;
+  [[nodiscard]] virtual Duration runtime(std::size_t at) const = 0;
+  [[nodiscard]] virtual TrialJob job(std::size_t at) const = 0;
+};
+
+/// A scheduler that decides at times of its own, as Slurm does: short passes in order that stop at
+/// the first job that cannot start, and now and then a long one that looks at everybody.
+struct PassTimes {
+  Duration after_event = Duration::seconds(3);   // least from one short pass to the next
+  Duration short_every = Duration::seconds(60);  // a short pass though nothing happened
+  Duration long_every = Duration::seconds(30);   // from one long pass to the next
+  Backfill in_long = Backfill::kConservative;    // how the long pass reserves
+  Duration launch;                               // from the decision until the job works
+  Duration release;                              // from its end until its GPUs are free
+
+  friend bool operator==(const PassTimes&, const PassTimes&) = default;
+};
+
 struct TrialPlan {
+  static constexpr Instant kWhenAllIsOver{std::numeric_limits<std::int64_t>::max()};
   Policy policy;
+  std::optional<PassTimes> passes;
   std::vector<NodeSpec> nodes;
   std::vector<QueueSpec> queues;  // parents first
   Duration cycle_every = Duration::seconds(30);
-  Instant until;          // the trial is over, whatever still runs or waits
+  Instant until;          // the trial is over, whatever still runs or waits; or kWhenAllIsOver
 };
 
 struct TrialQueue {
@@ -49,6 +81,15 @@ struct TrialQueue {
   Int128 held = 0;
   Int128 lost = 0;
   std::int64_t evictions = 0;
+};
+
+/// When a job was first started and when its work was done or its time limit was up.
+struct TrialTimes {
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+  std::int64_t started = kNever;  // Instant::ns()
+  std::int64_t ended = kNever;
+  std::int32_t attempts = 0;
+  bool cut = false;               // its time limit ended it
 };
 
 struct TrialResult {
@@ -66,6 +107,7 @@ struct TrialResult {
   Int128 capacity = 0;
   std::int64_t evictions = 0;
   std::int64_t cycles = 0;
+  std::vector<TrialTimes> times;  // by the place of the job
 };
 
 /// `share` of the trial's time that has passed, 0 to 1.
@@ -75,6 +117,8 @@ using TrialProgress = std::function<void(double share)>;
 /// kInvalidArgument (not sorted, a runtime of 0), or what the engine says to policy, queues, nodes.
 [[nodiscard]] Result<TrialResult> run_trial(const TrialPlan& plan,
                                             const std::vector<TrialJob>& jobs,
+                                            const TrialProgress& progress);
+[[nodiscard]] Result<TrialResult> run_trial(const TrialPlan& plan, const TrialJobs& jobs,
                                             const TrialProgress& progress);
 
 }  // namespace rota::sim

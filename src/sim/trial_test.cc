@@ -95,5 +95,85 @@ TEST(Trial, RefusesWhatIsNoTrial) {
   EXPECT_EQ(unknown->refused, 1);
 }
 
+TrialPlan slurm_like_plan() {
+  TrialPlan plan = plan_of_four_gpus();
+  plan.policy.order = Order::kFifo;
+  plan.policy.backfill = Backfill::kOff;
+  plan.until = TrialPlan::kWhenAllIsOver;
+  plan.passes = PassTimes{.after_event = Duration::seconds(3), .long_every = Duration::minutes(5)};
+  return plan;
+}
+
+Duration wait_of(const TrialResult& result, const std::vector<TrialJob>& jobs, std::size_t at) {
+  return Duration(result.times[at].started - jobs[at].submitted.ns());
+}
+
+TEST(Trial, ShortPassesStopAtTheFirstJobThatCannotStart) {
+  // The second wants all four and waits for the first until 20. The third would fit at once, but
+  // no short pass passes the second; it ends by 20, hence the long pass of minute 5 starts it.
+  const std::vector<TrialJob> jobs{job(0, 10, 2, "a"), job(0, 10, 4, "a"), job(1, 4, 1, "a")};
+  const auto result = run_trial(slurm_like_plan(), jobs, {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(wait_of(*result, jobs, 0), Duration());
+  EXPECT_EQ(wait_of(*result, jobs, 1), Duration::minutes(10));
+  EXPECT_EQ(wait_of(*result, jobs, 2), Duration::minutes(4));
+  EXPECT_EQ(result->times[1].ended, at_minute(20).ns());
+  EXPECT_EQ(result->finished, 3);
+}
+
+TEST(Trial, ShortPassesKeepTheirDistance) {
+  // Submitted one second after a pass: the next is due three seconds after it.
+  std::vector<TrialJob> jobs{job(0, 10, 1, "a"), job(0, 10, 1, "a")};
+  jobs[1].submitted = at_minute(0) + Duration::seconds(1);
+  const auto result = run_trial(slurm_like_plan(), jobs, {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(wait_of(*result, jobs, 1), Duration::seconds(2));
+}
+
+TEST(Trial, LaunchAndReleaseHoldTheGpusLonger) {
+  TrialPlan plan = slurm_like_plan();
+  plan.passes->launch = Duration::seconds(2);
+  plan.passes->release = Duration::seconds(1);
+  std::vector<TrialJob> jobs{job(0, 10, 4, "a"), job(1, 10, 4, "a")};
+  const auto result = run_trial(plan, jobs, {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->times[0].ended, (at_minute(10) + Duration::seconds(2)).ns());
+  EXPECT_EQ(result->times[1].started, (at_minute(10) + Duration::seconds(3)).ns());
+}
+
+TEST(Trial, EndsWhenAllIsOverThoughOneJobNeverStarts) {
+  for (const bool passes : {false, true}) {
+    TrialPlan plan = slurm_like_plan();
+    plan.policy.backfill = Backfill::kEasy;
+    if (!passes) plan.passes.reset();
+    const std::vector<TrialJob> jobs{job(0, 10, 8, "a"), job(1, 10, 4, "a")};
+    const auto result = run_trial(plan, jobs, {});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->started, 1);
+    EXPECT_EQ(result->times[0].started, TrialTimes::kNever);
+    EXPECT_EQ(result->times[1].ended, at_minute(11).ns()) << passes;
+    EXPECT_EQ(result->finished, 1);
+  }
+}
+
+TEST(Trial, AJobIsCutAtItsTimeLimit) {
+  TrialPlan plan = plan_of_four_gpus();
+  std::vector<TrialJob> jobs{job(0, 10, 4, "a")};
+  jobs[0].spec.time_limit = Duration::minutes(6);
+  const auto result = run_trial(plan, jobs, {});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->times[0].cut);
+  EXPECT_EQ(result->times[0].ended, at_minute(6).ns());
+  EXPECT_EQ(result->times[0].attempts, 1);
+}
+
+TEST(Trial, RefusesPassesWithoutDistance) {
+  TrialPlan plan = slurm_like_plan();
+  plan.passes->long_every = Duration();
+  const auto result = run_trial(plan, {job(0, 10, 4, "a")}, {});
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("between passes"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rota::sim

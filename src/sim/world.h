@@ -33,6 +33,8 @@ class World {
   /// Jobs with a task on `node` fail (exit 1) that long after the task's start.
   void set_fails_after(const std::string& node, Duration after) { fails_after_[node] = after; }
   void add_job(JobId id, const WorldJob& job);
+  /// Of a job that is over and never comes back.
+  void forget(JobId id) { jobs_.erase(id); }
   /// A new wanted number of tasks.
   void resize(Instant now, JobId id, std::int64_t tasks);
 

@@ -40,6 +40,8 @@ Runner declare_audit(CLI::App& app, Context& context);
 Runner declare_study(CLI::App& app, Context& context);
 Runner declare_study_sharing(CLI::App& app, Context& context);
 Runner declare_forecast(CLI::App& app, Context& context);
+Runner declare_capacity(CLI::App& app, Context& context);
+Runner declare_whatif(CLI::App& app, Context& context);
 Runner declare_report(CLI::App& app, Context& context);
 Runner declare_completion(CLI::App& app, Context& context);
 Runner declare_version(CLI::App& app, Context& context);

@@ -1,0 +1,38 @@
+// A what-if as tables for people and as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/json.h"
+#include "cli/report/setting.h"
+#include "cli/whatif_run.h"
+#include "report/table.h"
+
+namespace rota::cli {
+
+struct WhatIfReport {
+  WhatIfSource source;               // without its jobs, when it is shown
+  sim::Measure measure;
+  Today today;
+  std::vector<Scenario> scenarios;
+  std::optional<reports::Prices> prices;
+  bool by_team = false;              // -o wide
+};
+
+/// One page: what was read, fidelity, the scenarios side by side, what was assumed.
+[[nodiscard]] std::string whatif_page(const WhatIfReport& report,
+                                      const report::TableStyle& style);
+/// Fields are permanent; a figure that cannot be known is left out, never 0.
+[[nodiscard]] api::Json whatif_json(const WhatIfReport& report);
+
+/// What both commands say first: what was read, the cluster, the policy, fidelity with a verdict.
+[[nodiscard]] std::string whatif_head(const WhatIfSource& source, const Today& today,
+                                      const report::TableStyle& style);
+/// What was assumed, a line each.
+[[nodiscard]] std::string whatif_assumptions(const WhatIfSource& source, bool reacts);
+[[nodiscard]] api::Json whatif_head_json(const WhatIfSource& source, const Today& today);
+[[nodiscard]] api::Json outcome_json(const sim::Outcome& outcome);
+
+}  // namespace rota::cli

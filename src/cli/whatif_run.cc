@@ -1,0 +1,141 @@
+#include "cli/whatif_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "cli/offline.h"
+#include "cli/usage.h"
+#include "cli/whatif_changes.h"
+
+namespace rota::cli {
+namespace {
+
+constexpr std::int64_t kWideMost = 8;  // GPUs
+
+sim::Setup plain_setup(const WhatIfSource& source, sim::Rules rules) {
+  sim::Setup setup;
+  setup.nodes = source.nodes;
+  sim::set_rules(setup, rules);
+  setup.name = std::string(name_of(rules));
+  return setup;
+}
+
+Result<sim::Outcome> replay_setup(Context& context, const sim::PastJobs& past,
+                                  const sim::Setup& setup, const sim::Measure& measure) {
+  Progress progress(context, setup.name);
+  return sim::run_setup(past, setup, measure, [&](double share) {
+    progress.show(static_cast<std::int64_t>(share * 1000), 1000);
+  });
+}
+
+Status take_replay(Context& context, const WhatIfSource& source, const sim::Measure& measure,
+                   Today& today) {
+  auto outcome = replay_setup(context, source.past, today.setup, measure);
+  if (!outcome) return outcome.error();
+  today.replayed = std::move(*outcome);
+  today.fidelity = sim::fidelity_of(today.observed, today.replayed);
+  return {};
+}
+
+/// The one that comes nearest to the observed mean wait.
+Status choose_today(Context& context, const WhatIfSource& source, const sim::Measure& measure,
+                    Today& today) {
+  constexpr sim::Rules kTried[] = {sim::Rules::kSlurmLike, sim::Rules::kEasy, sim::Rules::kFifo,
+                                   sim::Rules::kGreedy};
+  std::optional<Today> best;
+  std::vector<TodayTry> tried;
+  for (const sim::Rules rules : kTried) {
+    Today candidate;
+    candidate.observed = today.observed;
+    candidate.setup = plain_setup(source, rules);
+    candidate.words = candidate.setup.name;
+    if (auto status = take_replay(context, source, measure, candidate); !status) return status;
+    tried.push_back({candidate.words, candidate.fidelity});
+    const bool nearer = !best || std::abs(candidate.fidelity.mean) < std::abs(best->fidelity.mean);
+    if (nearer) best = std::move(candidate);
+  }
+  today = std::move(*best);
+  today.tried = std::move(tried);
+  return {};
+}
+
+}  // namespace
+
+sim::Measure measure_of(const WhatIfSource& source) {
+  sim::Measure measure;
+  measure.wide_milli = std::min(kWideMost, sim::largest_of(source.nodes)) * 1000;
+  measure.short_class.emplace();
+  return measure;
+}
+
+Result<Today> find_today(Context& context, const WhatIfSource& source, const std::string& given,
+                         const sim::Measure& measure) {
+  Today today;
+  today.observed = sim::observed_outcome(source.past, source.nodes, measure);
+  const bool told = source.past.tells_waits();
+  today.given = !given.empty();
+  if (!today.given && told && !source.from_slurm) {
+    if (auto status = choose_today(context, source, measure, today); !status) {
+      return status.error();
+    }
+  } else {
+    today.setup = plain_setup(source, source.from_slurm ? sim::Rules::kSlurmLike
+                                                        : sim::Rules::kEasy);
+    today.words = today.given ? given : today.setup.name;
+    if (today.given) {
+      if (auto status = apply_policy_list("--today", given, today.setup); !status) {
+        return status.error();
+      }
+    }
+    today.setup.name = today.words;
+    if (auto status = take_replay(context, source, measure, today); !status) {
+      return status.error();
+    }
+  }
+  today.setup.name = "today";
+  today.replayed.name = "today";
+  return today;
+}
+
+Result<sim::Setup> scenario_setup(const Today& today, const std::string& policies,
+                                  const std::vector<std::string>& changes) {
+  sim::Setup setup = today.setup;
+  if (!policies.empty()) {
+    if (auto status = apply_policy_list("--compare", policies, setup); !status) {
+      return status.error();
+    }
+  }
+  for (const std::string& text : changes) {
+    const auto change = parse_change("--change", text);
+    if (!change) return change.error();
+    if (auto status = apply_change(*change, setup); !status) return status.error();
+  }
+  return setup;
+}
+
+Result<Scenario> play(Context& context, const WhatIfSource& source, const Today& today,
+                      sim::Setup setup, const sim::Measure& measure) {
+  constexpr int kReplaysMost = 3;
+  Scenario out{.name = setup.name, .setup = std::move(setup)};
+  for (int i = 0; i < kReplaysMost; ++i) {
+    const sim::PastJobs* past = &source.past;
+    sim::PastJobs reacted;
+    if (out.demand != 1) {
+      reacted = sim::with_demand(source.past, out.demand);
+      past = &reacted;
+    }
+    auto outcome = replay_setup(context, *past, out.setup, measure);
+    if (!outcome) return outcome.error();
+    out.outcome = std::move(*outcome);
+    if (out.setup.reaction_permille == 0 || i + 1 == kReplaysMost) break;
+    const double factor =
+        sim::reaction_factor(source.past, today.replayed.wait.mean, out.outcome.wait.mean,
+                             out.setup.reaction_permille);
+    // Half of the way, since more demand makes waits longer again.
+    out.demand = i == 0 ? factor : std::sqrt(out.demand * factor);
+  }
+  return out;
+}
+
+}  // namespace rota::cli
