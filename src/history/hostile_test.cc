@@ -92,7 +92,7 @@ TEST(Hostile, NumbersWithoutMeasureAreNotTold) {
 }
 
 TEST(Hostile, AColumnThatIsThereTwiceIsAnError) {
-  const auto twice = read("id,submit,run,gpus,gpus\n1,2,3,4,5\n", {.format = "csv", .map = {}});
+  const auto twice = read("id,submit,run,gpus,gpus\n1,2,3,4,5\n");
   ASSERT_FALSE(twice);
   EXPECT_NE(twice.error().message.find("'gpus' is there twice"), std::string::npos);
   EXPECT_TRUE(read("id,submit,run,gpus,x,x\n1,2,3,4,5,6\n"));  // of one that nobody reads

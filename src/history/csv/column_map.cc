@@ -200,12 +200,6 @@ Result<TableLayout> layout_of(const std::vector<std::string>& header, const Colu
     }
     if (at >= 0 && !is_mapped(at)) bind(known.role, at, known.unit);
   }
-  for (const TableLayout::Column& column : layout.columns) {
-    if (column.at < 0) continue;
-    const std::string& name = header[static_cast<std::size_t>(column.at)];
-    if (std::count(header.begin(), header.end(), name) < 2) continue;
-    return bad("the column '" + name + "' is there twice; rename one of them");
-  }
   return layout;
 }
 

@@ -268,6 +268,12 @@ Status import_table(ImportRun& run, const TableRules& rules) {
   if (header.empty()) return run.text.error_at(1, "the first line does not name columns");
   const auto layout = layout_of(header, run.map, rules.words, rules.time_unit);
   if (!layout) return run.text.error_at(1, layout.error().message);
+  for (const TableLayout::Column& column : layout->columns) {
+    if (column.at < 0) continue;
+    const std::string& name = header[static_cast<std::size_t>(column.at)];
+    if (std::count(header.begin(), header.end(), name) < 2) continue;
+    return run.text.error_at(1, "the column '" + name + "' is there twice; rename one of them");
+  }
   const std::string lack = lacking(*layout);
   if (!lack.empty()) {
     return run.text.error_at(
