@@ -7,69 +7,18 @@
 // GPUs. With --philly the jobs of that CSV file run on one pool of 512 GPUs under each rule.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <numbers>
 #include <string>
 #include <string_view>
 
-#include "base/random.h"
+#include "bench/trace.h"
 #include "history/read.h"
 #include "history/whole_jobs.h"
 #include "sim/replay.h"
 
 namespace rota::bench {
 namespace {
-
-constexpr std::uint64_t kSeed = 20'261'130;
-constexpr std::int64_t kNodes = 500;
-constexpr double kLoad = 0.9;
-
-/// Uniform in (0, 1).
-double uniform(Random& random) {
-  return (static_cast<double>(random.below(1ULL << 53)) + 0.5) / static_cast<double>(1ULL << 53);
-}
-
-double normal(Random& random) {
-  return std::sqrt(-2.0 * std::log(uniform(random))) *
-         std::cos(2.0 * std::numbers::pi * uniform(random));
-}
-
-std::int64_t trace_gpus(Random& random) {
-  const std::uint64_t roll = random.below(1000);
-  if (roll < 550) return 1;
-  if (roll < 700) return 2;
-  if (roll < 830) return 4;
-  if (roll < 940) return 8;
-  std::int64_t gpus = 16;  // 16 to 512, each half as likely as the one before
-  while (gpus < 512 && random.chance(1, 2)) gpus *= 2;
-  return gpus;
-}
-
-std::vector<sim::ReplayJob> made_up_trace(std::int64_t count) {
-  Random root(kSeed);
-  Random sizes = root.child("sizes");
-  Random runtimes = root.child("runtimes");
-  Random arrivals = root.child("arrivals");
-  std::vector<sim::ReplayJob> jobs(static_cast<std::size_t>(count));
-  double work = 0;
-  for (sim::ReplayJob& job : jobs) {
-    job.gpus = trace_gpus(sizes);
-    const double seconds = std::exp(std::log(900.0) + 2.0 * normal(runtimes));
-    job.runtime = Duration::seconds(
-        static_cast<std::int64_t>(std::clamp(seconds, 10.0, 7 * 86400.0)));
-    work += static_cast<double>(job.gpus) * static_cast<double>(job.runtime.whole_seconds());
-  }
-  const double gap = work / (kNodes * 8 * kLoad) / static_cast<double>(count);
-  double now = 0;
-  for (sim::ReplayJob& job : jobs) {
-    now += -std::log(uniform(arrivals)) * gap;
-    job.submitted = Instant(static_cast<std::int64_t>(now * 1e9));
-  }
-  return jobs;
-}
 
 std::vector<sim::ReplayJob> read_jobs(const std::string& file) {
   const auto read = history::read_history({file}, {});
@@ -83,21 +32,6 @@ std::vector<sim::ReplayJob> read_jobs(const std::string& file) {
     jobs.push_back({job.submitted, job.runtime, job.gpus});
   }
   return jobs;
-}
-
-/// Starts the count of the peak anew; Linux counts it for each process.
-void reset_peak_memory() {
-  std::ofstream("/proc/self/clear_refs") << "5";
-}
-
-double peak_memory_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    double kibibytes = 0;
-    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
-  }
-  return 0;
 }
 
 struct Case {
@@ -143,7 +77,7 @@ void add(Case what) {
 
 void add_cases(const std::vector<sim::ReplayJob>& made_up,
                const std::vector<sim::ReplayJob>& philly) {
-  const auto nodes = sim::uniform_nodes(kNodes, 8);
+  const auto nodes = sim::uniform_nodes(kTraceNodes, 8);
   add({"made_up/500x8/fifo/easy", nodes, &made_up, {Order::kFifo, Backfill::kEasy}});
   if (philly.empty()) return;
   const auto pool = sim::uniform_nodes(1, 512);

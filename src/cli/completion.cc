@@ -49,7 +49,7 @@ Offer known_offer(std::string_view name) {
     std::string_view words = {};
   };
   constexpr std::string_view kLevels = "node island socket rack block none";
-  constexpr std::array<Known, 14> kKnown{{
+  constexpr std::array<Known, 16> kKnown{{
       {"state", Offered::kWords, "pending starting running stopping done failed cancelled timeout"},
       {"class qos", Offered::kWords,
        "debug interactive training fine-tuning evaluation batch inference data free"},
@@ -57,6 +57,11 @@ Offer known_offer(std::string_view name) {
       {"backfill", Offered::kWords, "off easy conservative greedy"},
       {"placement", Offered::kWords, "pack spread least_fragmentation"},
       {"same prefer", Offered::kWords, kLevels},
+      {"compare today policies", Offered::kWords,
+       "fifo easy conservative greedy priority time-fair contracts slurm-like"},
+      {"change", Offered::kWords,
+       "policy= gpus= nodes= on= contract= checkpoint= weights= quota= limit= debug= backfill= "
+       "time-limit-factor= reaction="},
       {"log-level", Offered::kWords, "trace debug info warning error off"},
       {"open-mode", Offered::kWords, "append truncate"},
       {"export", Offered::kWords, "ALL NONE"},

@@ -38,6 +38,19 @@ Status take_replay(Context& context, const WhatIfSource& source, const sim::Meas
   return {};
 }
 
+constexpr std::size_t kReserveAllMost = 20'000;  // jobs
+
+/// Slurm's rules. In a long history the long passes reserve for the first job alone, since
+/// reservations for all who wait would take too long.
+sim::Setup slurm_setup(const WhatIfSource& source) {
+  sim::Setup setup = plain_setup(source, sim::Rules::kSlurmLike);
+  if (source.past.jobs.size() > kReserveAllMost) {
+    setup.passes->in_long = Backfill::kEasy;
+    setup.name += ",backfill=easy";
+  }
+  return setup;
+}
+
 /// The one that comes nearest to the observed mean wait.
 Status choose_today(Context& context, const WhatIfSource& source, const sim::Measure& measure,
                     Today& today) {
@@ -48,7 +61,8 @@ Status choose_today(Context& context, const WhatIfSource& source, const sim::Mea
   for (const sim::Rules rules : kTried) {
     Today candidate;
     candidate.observed = today.observed;
-    candidate.setup = plain_setup(source, rules);
+    candidate.setup = rules == sim::Rules::kSlurmLike ? slurm_setup(source)
+                                                      : plain_setup(source, rules);
     candidate.words = candidate.setup.name;
     if (auto status = take_replay(context, source, measure, candidate); !status) return status;
     tried.push_back({candidate.words, candidate.fidelity});
@@ -80,8 +94,8 @@ Result<Today> find_today(Context& context, const WhatIfSource& source, const std
       return status.error();
     }
   } else {
-    today.setup = plain_setup(source, source.from_slurm ? sim::Rules::kSlurmLike
-                                                        : sim::Rules::kEasy);
+    today.setup = source.from_slurm ? slurm_setup(source)
+                                    : plain_setup(source, sim::Rules::kEasy);
     today.words = today.given ? given : today.setup.name;
     if (today.given) {
       if (auto status = apply_policy_list("--today", given, today.setup); !status) {

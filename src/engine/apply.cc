@@ -1,6 +1,7 @@
 // Requests and facts, folded into the state one by one. An event that breaks a rule changes
 // nothing.
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/core.h"
@@ -124,7 +125,16 @@ Status check_policy(const Policy& p) {
 Status Core::on(const PolicySet& e) {
   const Policy& p = e.policy;
   if (Status sound = check_policy(p); !sound) return sound;
-  state.policy = p;
+  Policy before = std::exchange(state.policy, p);
+  before.backfill = p.backfill;
+  if (before == p) {
+    // Another back-fill rule changes who may start, and nothing that is counted.
+    ++state.mix_version;
+    refusals.clear();
+    plan.invalidate();
+    reservation.reset();
+    return {};
+  }
   for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) {
     const auto gpus = std::ssize(state.nodes[n].spec.devices);
     ledger.set_reserved(n, p.cpus_reserved_per_gpu * gpus);

@@ -95,5 +95,59 @@ TEST(CountedPlan, KeptFromCycleToCycleIsThePlanMadeAnew) {
   }
 }
 
+/// Four GPUs, two of them held until 100; the first in line wants all, the second two for `limit`.
+std::vector<JobId> started_under(const std::vector<Backfill>& rules, std::int64_t limit) {
+  Engine engine;
+  const auto tell = [&](const Event& event) { EXPECT_TRUE(engine.apply(Instant(), event)); };
+  const auto rule = [&](Backfill backfill) {
+    Policy policy;
+    policy.order = Order::kFifo;
+    policy.backfill = backfill;
+    tell(PolicySet{policy});
+  };
+  rule(Backfill::kOff);
+  tell(QueueSet{QueueSpec{.name = "default"}});
+  NodeSpec node;
+  node.name = "n";
+  node.devices.resize(4);
+  tell(NodeReported{node});
+  std::vector<JobId> out;
+  const auto cycle = [&] {
+    for (const Decision& decision : engine.run_cycle(Instant()).decisions) {
+      const auto* start = std::get_if<StartAttempt>(&decision);
+      if (start == nullptr) continue;
+      out.push_back(start->job);
+      tell(AttemptStarted{start->job, start->attempt});
+    }
+  };
+  const auto submit = [&](std::uint64_t id, std::int64_t gpus, std::int64_t seconds) {
+    JobSpec spec;
+    spec.shape.task.gpus = whole_gpus(gpus);
+    spec.time_limit = Duration::seconds(seconds);
+    tell(JobSubmitted{JobId(id), spec});
+  };
+  submit(1, 2, 100);
+  cycle();
+  submit(2, 4, 100);
+  submit(3, 2, limit);
+  for (const Backfill backfill : rules) {
+    rule(backfill);
+    cycle();
+  }
+  EXPECT_TRUE(engine.check_invariants().empty());
+  return out;
+}
+
+TEST(BackfillRule, AnotherBackfillRuleHoldsFromTheNextCycleOn) {
+  using Jobs = std::vector<JobId>;
+  const Jobs first{JobId(1)};
+  const Jobs both{JobId(1), JobId(3)};
+  EXPECT_EQ(started_under({Backfill::kOff}, 50), first);
+  EXPECT_EQ(started_under({Backfill::kOff, Backfill::kConservative}, 50), both);
+  EXPECT_EQ(started_under({Backfill::kOff, Backfill::kConservative, Backfill::kOff}, 200), first);
+  EXPECT_EQ(started_under({Backfill::kConservative, Backfill::kEasy}, 200), first);
+  EXPECT_EQ(started_under({Backfill::kConservative, Backfill::kGreedy}, 200), both);
+}
+
 }  // namespace
 }  // namespace rota::engine

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kShortFirst = 1'000'000;  // priority of short jobs under order=priority
 constexpr Duration kLimitGuessLeast = Duration::minutes(15);
+constexpr Duration kLookEvery = Duration::minutes(5);  // who is owed changes slowly
 constexpr Duration kFairSpan = Duration::days(7);
 
 std::string queue_of(const PastJobs& past, const PastJob& job) {
@@ -18,6 +19,12 @@ std::string queue_of(const PastJobs& past, const PastJob& job) {
 void order_by_submit(Policy& policy, Backfill backfill) {
   policy.order = Order::kFifo;
   policy.backfill = backfill;
+}
+
+/// Whether the setup's rules ever stop a job for another.
+bool may_stop(const Setup& setup) {
+  return setup.contract || std::any_of(setup.classes.begin(), setup.classes.end(),
+                                       [](const NamedClass& c) { return !c.charge; });
 }
 
 bool has_own_queue(const Setup& setup) {
@@ -207,6 +214,10 @@ TrialPlan plan_of(const PastJobs& past, const Setup& setup) {
   plan.passes = setup.passes;
   plan.nodes = setup.nodes;
   plan.until = TrialPlan::kWhenAllIsOver;
+  // Where nobody can be stopped, only a submit or an end lets somebody start.
+  const bool stops = may_stop(setup);
+  plan.one_cycle = !stops;
+  plan.cycle_every = stops ? kLookEvery : Duration();
   const bool own = has_own_queue(setup);
   const std::string above = own ? std::string(kTeamsQueue) : std::string();
   if (own) {

@@ -119,6 +119,29 @@ TEST(Setup, DeclaredQueuesAndClassesHold) {
   EXPECT_FALSE(job.spec.charge);
 }
 
+TEST(Setup, JobsGoToAnotherSiteWherePolicyLetsThem) {
+  // Both jobs are at home in west, whose one node the first fills for an hour.
+  PastJobs past = past_of_two_teams();
+  past.sites = {"", "west", "nowhere"};
+  for (PastJob& job : past.jobs) {
+    job = {.submitted = job.submitted, .runtime = 60 * kMinute, .milli = 8000, .home = 1};
+  }
+  sim::Setup setup = setup_with(Rules::kEasy);
+  setup.nodes[0].site = "west";
+  setup.nodes[1].site = "east";
+  EXPECT_EQ(SetupJobs(past, setup).job(0).spec.shape.data, "west");
+  const auto wait_with = [&](Spill spill) {
+    setup.policy.spill = spill;
+    const auto result = run_trial(plan_of(past, setup), SetupJobs(past, setup), {});
+    EXPECT_TRUE(result) << (result ? "" : result.error().message);
+    return result ? result->wait.max : Duration();
+  };
+  EXPECT_EQ(wait_with(Spill::kOff), Duration::minutes(59));
+  EXPECT_EQ(wait_with(Spill::kCheapest), Duration());
+  past.jobs[0].home = 2;  // a site that the cluster does not have is no home
+  EXPECT_EQ(SetupJobs(past, setup).job(0).spec.shape.data, "");
+}
+
 TEST(Setup, EveryNamedPolicyRuns) {
   const PastJobs past = past_of_two_teams();
   for (const std::string_view name : names_of(Rules{})) {

@@ -197,7 +197,7 @@ class Trial {
       if (facts) {
         if (auto status = feed_due(); !status) return status;
       }
-      if (!cycle.changed && !facts) return {};
+      if (!facts && (!cycle.changed || plan_.one_cycle)) return {};
     }
     return Error{ErrorCode::kConflict, "scheduling does not settle: every cycle changes something"};
   }

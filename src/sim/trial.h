@@ -4,8 +4,9 @@
 //
 // Rules: a job works for its true runtime, which the engine does not know; it knows the time limit.
 // A job that is stopped goes on later from its last checkpoint. At one instant ends come first,
-// then arrivals, then cycles until nothing changes. Under a fairness that looks back, a cycle also
-// runs every `cycle_every`. With `passes` cycles run only when that schedule says so.
+// then arrivals, then cycles until nothing changes (or one of them). Under a fairness that looks
+// back, a cycle also runs every `cycle_every`. With `passes` cycles run only when that schedule
+// says so.
 // Pure: no clock, no files.
 // Cost: one engine cycle for each instant at which something happens. Memory: 32 bytes a job beside
 // what the caller's TrialJobs hold, and the engine's own for jobs that wait or run.
@@ -67,7 +68,9 @@ struct TrialPlan {
   std::optional<PassTimes> passes;
   std::vector<NodeSpec> nodes;
   std::vector<QueueSpec> queues;  // parents first
-  Duration cycle_every = Duration::seconds(30);
+  Duration cycle_every = Duration::seconds(30);  // under a fairness that looks back; 0: never
+  /// One cycle an instant. Enough where nobody can be preempted: a second one finds nothing.
+  bool one_cycle = false;
   Instant until;          // the trial is over, whatever still runs or waits; or kWhenAllIsOver
 };
 

@@ -171,9 +171,9 @@ std::string answer_text(const CapacityReport& report) {
   if (const CapacityTry* size = report.found()) {
     const bool fewer = report.goal.figure == GoalFigure::kOccupancy;
     text += std::string("The ") + (fewer ? "largest" : "smallest") +
-            " cluster that meets it under " + size->policy + ": " + report::counted(size->nodes, "node") + ", " +
-            grouped(size->gpus) + " GPUs (" + difference_words(size->nodes, today) + "): " +
-            size->standing.words + ".\n";
+            " cluster that meets it under " + size->policy + ": " +
+            report::counted(size->nodes, "node") + ", " + grouped(size->gpus) + " GPUs (" +
+            difference_words(size->nodes, today) + "): " + size->standing.words + ".\n";
   } else {
     text += "No number of nodes tried meets it under today's policy.\n";
   }
