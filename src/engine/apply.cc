@@ -129,7 +129,7 @@ Status Core::on(const PolicySet& e) {
   before.backfill = p.backfill;
   if (before == p) {
     // Another back-fill rule changes who may start, and nothing that is counted.
-    ++state.mix_version;
+    ++state.mix.version;
     refusals.clear();
     plan.invalidate();
     reservation.reset();

@@ -1,8 +1,9 @@
 // "Drain one node": when a task of whole GPUs fits nowhere, find a node that would hold it after
 // few of its small residents moved elsewhere, each to the place the policy would choose.
 //
-// Only residents of at most one GPU move. Nodes are tried by the number of moves they need, then as
-// declared; at most kNodesTried of them are tried in full. Cost: O(devices of all nodes) to rank
+// Only residents of at most one GPU move, those without GPUs where CPUs or memory are short. Nodes
+// are tried by the number of moves they need, then by the GPUs that move, then as declared; at most
+// kNodesTried of them are tried in full. Cost: O(devices of all nodes) to rank
 // them, then one placement for each move of a tried node.
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace rota::sim {
 
-constexpr std::int64_t kNodesTried = 16;
+constexpr std::int64_t kNodesTried = 64;
 
 /// A placed task that may move: what it holds and what it asked for (not owned).
 struct Resident {
