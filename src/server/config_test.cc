@@ -54,7 +54,7 @@ TEST(Config, TheDocumentedDefaultsOfThePolicyAreTheProducts) {
       ++keys;
     }
   }
-  EXPECT_EQ(keys, 18);
+  EXPECT_EQ(keys, 19);
 }
 
 TEST(Config, ReadsEverySection) {
