@@ -72,6 +72,12 @@ if(ROTA_BENCH)
       benchmark::benchmark benchmark::benchmark_main)
     add_dependencies(benchmarks ${name})
   endforeach()
+  # Run under callgrind by bench/instructions.sh.
+  add_executable(instruction_count ${CMAKE_SOURCE_DIR}/bench/instruction_count.cc)
+  set_target_properties(instruction_count PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench-bin)
+  target_link_libraries(instruction_count PRIVATE rota_engine rota_flags)
+  add_dependencies(benchmarks instruction_count)
 endif()
 
 # fuzz/*_fuzz.cc: one libFuzzer program each; fuzz/corpus/NAME holds its first inputs.
