@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/usage.h"
 #include "report/words.h"
+#include "server/config.h"
 
 namespace rota::cli {
 namespace {
@@ -71,10 +72,12 @@ void remark_on_queues(const Names& teams, const sim::Setup& setup,
   }
 }
 
+/// Those that every configuration has are left out: nobody wrote them down.
 void remark_on_classes(const sim::PastJobs& past, const sim::Setup& setup,
                        std::vector<std::string>& remarks) {
   Names declared;
   for (const sim::NamedClass& one : setup.classes) declared.insert(one.name);
+  for (const server::ClassConfig& one : server::product_classes()) declared.erase(one.name);
   const std::vector<std::string> idle = missing_in(
       declared, names_of_jobs(past, past.classes, &sim::PastJob::job_class, {}));
   if (idle.empty()) return;

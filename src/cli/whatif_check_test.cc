@@ -54,12 +54,12 @@ TEST(WhatIfCheck, DeclaredQueuesAndClassesOfNobodyAreTold) {
   EXPECT_TRUE(remarks_on(past, setup, {"gpus=+4"}).empty());
   setup.queues = {queue_below("research", ""), queue_below("vision", "research"),
                   queue_below("video", "research")};
-  setup.classes = {{.name = "debug"}, {.name = "train"}};
+  setup.classes = {{.name = "debug"}, {.name = "inference"}, {.name = "train"}};
   const std::vector<std::string> expected{
       "1 queue of 2 in the configuration is of no team of the history: video",
       "1 team of 2 in the history has no queue in the configuration, and one of weight 1 here: "
       "speech",
-      "1 class of 2 in the configuration: no job of the history is of train"};
+      "1 class of 1 in the configuration: no job of the history is of train"};
   EXPECT_EQ(remarks_on(past, setup, {}), expected);
 }
 

@@ -75,12 +75,12 @@ std::string policy_words(const WhatIfSource& source, const Today& today) {
 }
 
 /// What keeps the replay from being trusted: its waits, or jobs that ran and do not start in it.
-std::string error_words(const Today& today) {
-  std::string text = "the replay's mean wait is off by " +
-                     percent_text(std::abs(today.fidelity.mean));
-  if (today.fidelity.never > sim::kNeverFair) {
-    text += ", and " + percent_text(today.fidelity.never) +
-            " of the jobs that ran never start in it";
+std::string error_words(const Fidelity& fidelity) {
+  const double off = std::abs(fidelity.mean);
+  std::string text = "the replay's mean wait is off by " + percent_text(off);
+  if (off > sim::kTrustFair) text += ", more than " + percent_text(sim::kTrustFair);
+  if (fidelity.never > sim::kNeverFair) {
+    text += ", and " + percent_text(fidelity.never) + " of the jobs, which ran, never start in it";
   }
   return text;
 }
@@ -91,13 +91,12 @@ std::string trust_words(const Today& today) {
       return "Trust: good. The replay of today's policy reproduces the mean wait to " +
              percent_text(std::abs(today.fidelity.mean)) + ".\n";
     case Trust::kFair:
-      return "Trust: fair. T" + error_words(today).substr(1) +
+      return "Trust: fair. T" + error_words(today.fidelity).substr(1) +
              "; take differences smaller than that for nothing.\n";
     case Trust::kPoor:
-      return "DO NOT TRUST what follows: " + error_words(today) + " (at most " +
-             percent_text(sim::kTrustFair) + " and " + percent_text(sim::kNeverPoor) +
-             " would do). The cluster (--on) or the policy (--today) is not what it was; put them "
-             "right first.\n";
+      return "DO NOT TRUST what follows: " + error_words(today.fidelity) +
+             ". The cluster (--on) or the policy (--today) is not what it was; put them right "
+             "first.\n";
     case Trust::kUnknown:
       return "Trust: unknown. The history tells no waits, so nobody can say how well a replay "
              "reproduces them. Compare scenarios with each other, not with your cluster.\n";

@@ -110,7 +110,7 @@ says '"never_started": 2'
 # Where nothing can start, a part of nothing is neither all nor none of it, and nothing is trusted.
 expect 0 rota whatif four.csv --today fifo --on 1x1
 says "1 node, 1 GPU (--on)"
-says "100% of the jobs that ran never start in it"
+says "and 100% of the jobs, which ran, never start in it"
 grep -Eq '^delivered of owed +-$' <<<"$OUT" || fail "delivered where nothing starts: $OUT"
 grep -Eq '^occupancy +-$' <<<"$OUT" || fail "occupancy where nothing starts: $OUT"
 # Nobody waited, as far as the history tells, which is not far.
@@ -127,6 +127,7 @@ echo 'queues: {a: {weight: 3}, speech: {weight: 1}}' >other.yaml
 expect 0 rota whatif four.csv --today fifo --change policy=other.yaml
 says "1 queue of 2 in the configuration is of no team of the history: speech"
 says "no queue in the configuration, and one of weight 1 here: b"
+[[ $OUT != *"inference"* ]] || fail "classes that nobody wrote down are told of: $OUT"
 expect 0 rota capacity four.csv --today other.yaml --goal 'max wait < 1s' --policies none -o json
 says '"remarks"'
 (cat four.csv && echo '5,a,soon,0,10,COMPLETED,none,n1,1') >odd.csv
