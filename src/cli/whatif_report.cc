@@ -269,6 +269,11 @@ std::string teams_side_by_side(const WhatIfReport& report, const TableStyle& sty
   return "\nTeams: delivered of owed, and p90 of their waits\n" + table.text(style);
 }
 
+/// Waits of nobody are not told: zeros would read as no wait at all.
+void put_waits(const char* field, const sim::Spread& wait, std::int64_t started, api::Json& to) {
+  if (started > 0) to[field] = spread_json(wait);
+}
+
 api::Json groups_json(const std::vector<JobGroup>& groups, const char* key) {
   api::Json list = api::Json::array();
   for (const JobGroup& group : groups) {
@@ -276,7 +281,7 @@ api::Json groups_json(const std::vector<JobGroup>& groups, const char* key) {
     one[key] = group.name;
     one["jobs"] = group.jobs;
     one["started"] = group.started;
-    one["wait_seconds"] = spread_json(group.wait);
+    put_waits("wait_seconds", group.wait, group.started, one);
     if (group.owed > 0) {
       one["owed_gpu_hours"] = to_places(gpu_hours_of(group.owed), 10);
       one["delivered_gpu_hours"] = to_places(gpu_hours_of(group.delivered), 10);
@@ -369,9 +374,9 @@ api::Json outcome_json(const sim::Outcome& outcome) {
   json["gpus"] = outcome.gpus;
   json["jobs"] = outcome.jobs;
   json["started"] = outcome.started;
-  json["wait_seconds"] = spread_json(outcome.wait);
-  json["wide_wait_seconds"] = spread_json(outcome.wide.wait);
-  json["debug_wait_seconds"] = spread_json(outcome.shorts.wait);
+  put_waits("wait_seconds", outcome.wait, outcome.started, json);
+  put_waits("wide_wait_seconds", outcome.wide.wait, outcome.wide.started, json);
+  put_waits("debug_wait_seconds", outcome.shorts.wait, outcome.shorts.started, json);
   json["makespan_seconds"] = to_places(seconds_in(outcome.makespan), 1e3);
   if (outcome.capacity > 0) {
     json["occupancy"] = to_places(of_whole(outcome.held, outcome.capacity), 1e4);

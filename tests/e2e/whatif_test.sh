@@ -113,6 +113,13 @@ says "1 node, 1 GPU (--on)"
 says "and 100% of the jobs, which ran, never start in it"
 grep -Eq '^delivered of owed +-$' <<<"$OUT" || fail "delivered where nothing starts: $OUT"
 grep -Eq '^occupancy +-$' <<<"$OUT" || fail "occupancy where nothing starts: $OUT"
+expect 0 rota whatif four.csv --today fifo --on 1x1 -o json
+today=$(sed -n '/^  "today"/,$p' <<<"$OUT")
+[[ $today != *_seconds\":\ {* && $today != *occupancy* && $today != *delivered_ratio* ]] ||
+  fail "figures of jobs that never start: $today"
+expect 0 rota whatif four.csv --today fifo -o json
+says '"wide_wait_seconds"'
+[[ $OUT != *debug_wait_seconds* ]] || fail "waits of debug jobs, of which there are none: $OUT"
 # Nobody waited, as far as the history tells, which is not far.
 cut -d, -f1,2,4- pairs.csv >starts.csv
 expect 0 rota whatif starts.csv --today fifo
