@@ -58,15 +58,18 @@ Duration figure_in(const sim::Spread& spread, GoalFigure figure) {
 /// Waits as if those that never started waited for ever.
 std::optional<Duration> wait_in(const sim::JobGroup& group, GoalFigure figure) {
   if (group.started == group.jobs) return figure_in(group.wait, figure);
-  const std::int64_t never = group.jobs - group.started;
-  const auto within = [&](std::int64_t percent) { return never * 100 <= group.jobs * percent; };
-  if (figure == GoalFigure::kP50 && within(50)) return group.wait.p90;  // a bound from above
-  if (figure == GoalFigure::kP90 && within(1)) return group.wait.p99;
-  return std::nullopt;
+  switch (figure) {
+    case GoalFigure::kP50: return group.wait_of_all.p50;
+    case GoalFigure::kP90: return group.wait_of_all.p90;
+    case GoalFigure::kP99: return group.wait_of_all.p99;
+    default: return std::nullopt;
+  }
 }
 
-double ratio_of(Int128 part, Int128 whole) {
-  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+/// A part of nothing is none.
+std::optional<double> ratio_of(Int128 part, Int128 whole) {
+  if (whole == 0) return std::nullopt;
+  return static_cast<double>(part) / static_cast<double>(whole);
 }
 
 const sim::JobGroup* named_in(const std::vector<sim::JobGroup>& groups, const std::string& name) {
@@ -79,7 +82,8 @@ const sim::JobGroup* named_in(const std::vector<sim::JobGroup>& groups, const st
 Result<sim::JobGroup> group_of(const Goal& goal, const sim::Outcome& outcome) {
   if (goal.of == "all") {
     sim::JobGroup all{.name = "all", .jobs = outcome.jobs, .started = outcome.started,
-                      .wait = outcome.wait, .owed = outcome.owed, .delivered = outcome.delivered};
+                      .wait = outcome.wait, .wait_of_all = outcome.wait_of_all,
+                      .owed = outcome.owed, .delivered = outcome.delivered};
     return all;
   }
   if (goal.of == "wide") return outcome.wide;
@@ -112,6 +116,26 @@ Status read_bound(const std::string& word, Goal& goal) {
   }
   goal.permille = *part;
   return {};
+}
+
+void set_wait(const Goal& goal, const sim::JobGroup& group, GoalStanding& out) {
+  const auto wait = wait_in(group, goal.figure);
+  out.met = wait && *wait < goal.wait;
+  out.value = wait ? static_cast<double>(wait->ns()) / 1e9
+                   : std::numeric_limits<double>::infinity();
+  out.words = !wait              ? "never"
+              : out.value < 100 ? number_text(out.value, 1) + "s"
+                                : report::short_duration(*wait);
+}
+
+void set_part(const Goal& goal, const sim::JobGroup& group, const sim::Outcome& outcome,
+              GoalStanding& out) {
+  const auto part = goal.figure == GoalFigure::kOccupancy
+                        ? ratio_of(outcome.held, outcome.capacity)
+                        : ratio_of(group.delivered, group.owed);
+  out.value = part.value_or(std::numeric_limits<double>::infinity());
+  out.met = part && out.never == 0 && *part * 1000 > static_cast<double>(goal.permille);
+  out.words = part ? number_text(*part * 100, 1) + "%" : "-";
 }
 
 }  // namespace
@@ -160,21 +184,9 @@ Result<GoalStanding> standing_of(const Goal& goal, const sim::Outcome& outcome) 
   if (group->jobs == 0) {
     return usage_error("--goal '" + goal.text + "': the history has no such job");
   }
-  GoalStanding out;
-  if (is_wait(goal.figure)) {
-    const auto wait = wait_in(*group, goal.figure);
-    out.met = wait && *wait < goal.wait;
-    out.value = wait ? static_cast<double>(wait->ns()) / 1e9
-                     : std::numeric_limits<double>::infinity();
-    out.words = !wait              ? "never"
-                : out.value < 100 ? number_text(out.value, 1) + "s"
-                                  : report::short_duration(*wait);
-    return out;
-  }
-  out.value = goal.figure == GoalFigure::kOccupancy ? ratio_of(outcome.held, outcome.capacity)
-                                                    : ratio_of(group->delivered, group->owed);
-  out.met = out.value * 1000 > static_cast<double>(goal.permille);
-  out.words = number_text(out.value * 100, 1) + "%";
+  GoalStanding out{.never = group->jobs - group->started};
+  if (is_wait(goal.figure)) set_wait(goal, *group, out);
+  else set_part(goal, *group, outcome, out);
   return out;
 }
 

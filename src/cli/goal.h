@@ -30,9 +30,11 @@ struct Goal {
 struct GoalStanding {
   bool met = false;
   double value = 0;              // seconds, or a part
-  std::string words;             // `12.3s`, `96.1%`
+  std::int64_t never = 0;        // jobs of those asked for that never started
+  std::string words;             // `12.3s`, `96.1%`, `never`; `-`: nothing to measure it by
 };
-/// A team goes before a class of that name. Jobs that never started count as waiting for ever.
+/// A team goes before a class of that name. Jobs that never started count as waiting for ever, and
+/// no part is met where there are any: nothing was delivered to them.
 /// Error: no job of that name, with those there are.
 [[nodiscard]] Result<GoalStanding> standing_of(const Goal& goal, const sim::Outcome& outcome);
 

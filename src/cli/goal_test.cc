@@ -11,7 +11,8 @@ sim::Outcome outcome_of_ten() {
   out.wait = {.mean = Duration::seconds(50), .p50 = Duration::seconds(40),
               .p90 = Duration::seconds(90), .p99 = Duration::seconds(120),
               .max = Duration::seconds(120)};
-  out.wide = {.name = "wide", .jobs = 2, .started = 1, .wait = {.p90 = Duration::seconds(5)}};
+  out.wide = {.name = "wide", .jobs = 2, .started = 1, .wait = {.p90 = Duration::seconds(5)},
+              .wait_of_all = {.p50 = Duration::seconds(5)}};
   out.shorts = {.name = "debug", .jobs = 3, .started = 3, .wait = {.p90 = Duration::seconds(30)}};
   out.teams = {{.name = "vision", .jobs = 10, .started = 10,
                 .wait = {.mean = Duration::seconds(7)}, .owed = 100, .delivered = 90}};
@@ -62,6 +63,25 @@ TEST(Goal, Parts) {
   EXPECT_FALSE(standing("delivered of vision > 95%").met);
   EXPECT_EQ(standing("delivered of vision > 95%").words, "90%");
   EXPECT_TRUE(standing("occupancy > 65%").met);
+}
+
+TEST(Goal, NoPartIsMetWhereJobsNeverStartOrNothingIsToBeMeasured) {
+  sim::Outcome outcome = outcome_of_ten();
+  const auto standing_in = [&](const char* text) {
+    return *standing_of(*parse_goal(text), outcome);
+  };
+  outcome.started = 8;
+  outcome.wait_of_all = {.p50 = Duration::seconds(45)};
+  EXPECT_FALSE(standing_in("delivered > 94%").met);
+  EXPECT_EQ(standing_in("delivered > 94%").words, "95%");
+  EXPECT_EQ(standing_in("delivered > 94%").never, 2);
+  EXPECT_FALSE(standing_in("occupancy > 65%").met);
+  EXPECT_EQ(standing_in("p50 wait < 1m").words, "45s") << "of all ten";
+  EXPECT_EQ(standing_in("p90 wait < 10m").words, "never");
+  outcome = outcome_of_ten();
+  outcome.owed = outcome.delivered = 0;
+  EXPECT_FALSE(standing_in("delivered > 10%").met) << "nobody is owed anything";
+  EXPECT_EQ(standing_in("delivered > 10%").words, "-");
 }
 
 TEST(Goal, RefusalsSayWhatWasExpected) {

@@ -17,13 +17,18 @@ using sim::Fidelity;
 using sim::JobGroup;
 using sim::Trust;
 
+/// `whole` is not 0.
 double of_whole(Int128 part, Int128 whole) {
-  return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
+  return static_cast<double>(part) / static_cast<double>(whole);
 }
 double gpu_hours_of(Int128 time) { return static_cast<double>(time) / 3.6e15; }
 double seconds_in(Duration span) { return static_cast<double>(span.ns()) / 1e9; }
 double to_places(double value, double scale) { return std::round(value * scale) / scale; }
 std::string percent_text(double value) { return number_text(value * 100, 1) + "%"; }
+/// `-`: a part of nothing.
+std::string part_text(Int128 part, Int128 whole) {
+  return whole == 0 ? "-" : percent_text(of_whole(part, whole));
+}
 std::string signed_percent(double value) {
   return (value > 0 ? "+" : "") + number_text(value * 100, 1) + "%";
 }
@@ -50,7 +55,7 @@ const JobGroup* worst_team(const sim::Outcome& outcome) {
 std::string cluster_words(const WhatIfSource& source) {
   const std::string size = grouped(std::ssize(source.nodes)) +
                            (source.nodes.size() == 1 ? " node, " : " nodes, ") +
-                           grouped(sim::gpus_of(source.nodes)) + " GPUs";
+                           report::counted(sim::gpus_of(source.nodes), "GPU");
   switch (source.cluster_from) {
     case ClusterFrom::kOption: return size + " (--on)";
     case ClusterFrom::kNodesOfHistory:
@@ -69,19 +74,29 @@ std::string policy_words(const WhatIfSource& source, const Today& today) {
   return today.words + (source.from_slurm ? ", since the history is Slurm's" : ", a guess");
 }
 
+/// What keeps the replay from being trusted: its waits, or jobs that ran and do not start in it.
+std::string error_words(const Fidelity& fidelity) {
+  const double off = std::abs(fidelity.mean);
+  std::string text = "the replay's mean wait is off by " + percent_text(off);
+  if (off > sim::kTrustFair) text += ", more than " + percent_text(sim::kTrustFair);
+  if (fidelity.never > sim::kNeverFair) {
+    text += ", and " + percent_text(fidelity.never) + " of the jobs, which ran, never start in it";
+  }
+  return text;
+}
+
 std::string trust_words(const Today& today) {
-  const std::string off = percent_text(std::abs(today.fidelity.mean));
-  const std::string limit = percent_text(sim::kTrustFair);
   switch (today.fidelity.trust) {
     case Trust::kGood:
-      return "Trust: good. The replay of today's policy reproduces the mean wait to " + off + ".\n";
+      return "Trust: good. The replay of today's policy reproduces the mean wait to " +
+             percent_text(std::abs(today.fidelity.mean)) + ".\n";
     case Trust::kFair:
-      return "Trust: fair. The replay's mean wait is off by " + off +
+      return "Trust: fair. T" + error_words(today.fidelity).substr(1) +
              "; take differences smaller than that for nothing.\n";
     case Trust::kPoor:
-      return "DO NOT TRUST what follows: the replay's mean wait is off by " + off +
-             ", more than " + limit + ". The cluster (--on) or the policy (--today) is not what "
-             "it was; put them right first.\n";
+      return "DO NOT TRUST what follows: " + error_words(today.fidelity) +
+             ". The cluster (--on) or the policy (--today) is not what it was; put them right "
+             "first.\n";
     case Trust::kUnknown:
       return "Trust: unknown. The history tells no waits, so nobody can say how well a replay "
              "reproduces them. Compare scenarios with each other, not with your cluster.\n";
@@ -149,14 +164,14 @@ std::vector<Line> wait_lines(const WhatIfReport& report) {
 std::vector<Line> share_lines() {
   return {
       {"delivered of owed", [](const sim::Outcome& o) {
-         return percent_text(of_whole(o.delivered, o.owed));
+         return part_text(o.delivered, o.owed);
        }},
       {"  worst team", [](const sim::Outcome& o) {
          const JobGroup* worst = worst_team(o);
-         return worst == nullptr ? "-" : percent_text(of_whole(worst->delivered, worst->owed));
+         return worst == nullptr ? "-" : part_text(worst->delivered, worst->owed);
        }},
       {"occupancy", [](const sim::Outcome& o) {
-         return percent_text(of_whole(o.held, o.capacity));
+         return part_text(o.held, o.capacity);
        }},
       {"preemptions", [](const sim::Outcome& o) { return grouped(o.preemptions); }},
       {"lost GPU-hours", [](const sim::Outcome& o) {
@@ -234,7 +249,7 @@ const JobGroup* group_named(const std::vector<JobGroup>& groups, const std::stri
 std::string team_cell(const sim::Outcome& outcome, const std::string& name) {
   const JobGroup* team = group_named(outcome.teams, name);
   if (team == nullptr) return "-";
-  return (team->owed == 0 ? "-" : percent_text(of_whole(team->delivered, team->owed))) + ", " +
+  return part_text(team->delivered, team->owed) + ", " +
          wait_text(*team, &sim::Spread::p90);
 }
 
@@ -254,6 +269,11 @@ std::string teams_side_by_side(const WhatIfReport& report, const TableStyle& sty
   return "\nTeams: delivered of owed, and p90 of their waits\n" + table.text(style);
 }
 
+/// Waits of nobody are not told: zeros would read as no wait at all.
+void put_waits(const char* field, const sim::Spread& wait, std::int64_t started, api::Json& to) {
+  if (started > 0) to[field] = spread_json(wait);
+}
+
 api::Json groups_json(const std::vector<JobGroup>& groups, const char* key) {
   api::Json list = api::Json::array();
   for (const JobGroup& group : groups) {
@@ -261,7 +281,7 @@ api::Json groups_json(const std::vector<JobGroup>& groups, const char* key) {
     one[key] = group.name;
     one["jobs"] = group.jobs;
     one["started"] = group.started;
-    one["wait_seconds"] = spread_json(group.wait);
+    put_waits("wait_seconds", group.wait, group.started, one);
     if (group.owed > 0) {
       one["owed_gpu_hours"] = to_places(gpu_hours_of(group.owed), 10);
       one["delivered_gpu_hours"] = to_places(gpu_hours_of(group.delivered), 10);
@@ -280,6 +300,7 @@ api::Json fidelity_json(const Today& today) {
   json["wait_mean_error"] = to_places(fidelity.mean, 1e4);
   json["wait_p50_error"] = to_places(fidelity.p50, 1e4);
   json["wait_p90_error"] = to_places(fidelity.p90, 1e4);
+  if (fidelity.never > 0) json["never_started"] = to_places(fidelity.never, 1e4);
   json["makespan_error"] = to_places(fidelity.makespan, 1e4);
   return json;
 }
@@ -308,6 +329,17 @@ std::string whatif_head(const WhatIfSource& source, const Today& today,
   return text + trust_words(today);
 }
 
+std::string remarks_text(const std::vector<std::string>& remarks) {
+  if (remarks.empty()) return {};
+  std::string text = "Careful:\n";
+  for (const std::string& remark : remarks) text += "- " + remark + ".\n";
+  return text + "\n";
+}
+
+void put_remarks(const std::vector<std::string>& remarks, api::Json& json) {
+  if (!remarks.empty()) json["remarks"] = remarks;
+}
+
 std::string whatif_assumptions(const WhatIfSource& source, bool reacts) {
   std::string text = "Assumed:\n";
   text += reacts ? "- People react to waits: GPU time submitted grows by the power `reaction` of "
@@ -324,6 +356,8 @@ std::string whatif_assumptions(const WhatIfSource& source, bool reacts) {
                      " no GPU, or not told how many, and do not count.");
   text += count_line(source.left_out.no_time, "job tells", "jobs tell",
                      " no submit time and do not count.");
+  text += count_line(source.rows_skipped, "row was", "rows were",
+                     " skipped on reading: `rota import` says which and why.");
   return text;
 }
 
@@ -331,7 +365,8 @@ std::string whatif_page(const WhatIfReport& report, const TableStyle& style) {
   std::string text = whatif_head(report.source, report.today, style) + "\n" +
                      comparison(report, style);
   if (report.by_team) text += teams_side_by_side(report, style);
-  return text + "\n" + whatif_assumptions(report.source, any_reacts(report));
+  return text + "\n" + remarks_text(report.remarks) +
+         whatif_assumptions(report.source, any_reacts(report));
 }
 
 api::Json outcome_json(const sim::Outcome& outcome) {
@@ -339,16 +374,20 @@ api::Json outcome_json(const sim::Outcome& outcome) {
   json["gpus"] = outcome.gpus;
   json["jobs"] = outcome.jobs;
   json["started"] = outcome.started;
-  json["wait_seconds"] = spread_json(outcome.wait);
-  json["wide_wait_seconds"] = spread_json(outcome.wide.wait);
-  json["debug_wait_seconds"] = spread_json(outcome.shorts.wait);
+  put_waits("wait_seconds", outcome.wait, outcome.started, json);
+  put_waits("wide_wait_seconds", outcome.wide.wait, outcome.wide.started, json);
+  put_waits("debug_wait_seconds", outcome.shorts.wait, outcome.shorts.started, json);
   json["makespan_seconds"] = to_places(seconds_in(outcome.makespan), 1e3);
-  json["occupancy"] = to_places(of_whole(outcome.held, outcome.capacity), 1e4);
+  if (outcome.capacity > 0) {
+    json["occupancy"] = to_places(of_whole(outcome.held, outcome.capacity), 1e4);
+  }
   if (outcome.replayed) {
     json["refused"] = outcome.refused;
     json["cut_at_limit"] = outcome.cut;
     json["owed_gpu_hours"] = to_places(gpu_hours_of(outcome.owed), 10);
-    json["delivered_ratio"] = to_places(of_whole(outcome.delivered, outcome.owed), 1e4);
+    if (outcome.owed > 0) {
+      json["delivered_ratio"] = to_places(of_whole(outcome.delivered, outcome.owed), 1e4);
+    }
     json["preemptions"] = outcome.preemptions;
     json["lost_gpu_hours"] = to_places(gpu_hours_of(outcome.lost), 10);
     json["wide_jobs"] = outcome.wide.jobs;
@@ -366,7 +405,8 @@ api::Json whatif_head_json(const WhatIfSource& source, const Today& today) {
   json["jobs"] = today.replayed.jobs;
   json["left_out"] = {{"never_ran", source.left_out.never_ran},
                       {"no_gpu", source.left_out.no_gpu},
-                      {"no_time", source.left_out.no_time}};
+                      {"no_time", source.left_out.no_time},
+                      {"rows_skipped", source.rows_skipped}};
   json["cluster"] = {{"nodes", std::ssize(source.nodes)},
                      {"gpus", sim::gpus_of(source.nodes)},
                      {"from", kFrom[static_cast<int>(source.cluster_from)]}};
@@ -384,6 +424,7 @@ api::Json whatif_json(const WhatIfReport& report) {
     if (const auto cost = cost_of(report, setup)) to["cost"] = to_places(*cost, 100);
   };
   put_cost(json["today"], report.today.setup);
+  put_remarks(report.remarks, json);
   json["scenarios"] = api::Json::array();
   for (const Scenario& scenario : report.scenarios) {
     api::Json one = api::Json::object();

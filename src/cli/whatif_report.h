@@ -19,6 +19,7 @@ struct WhatIfReport {
   std::vector<Scenario> scenarios;
   std::optional<reports::Prices> prices;
   bool by_team = false;              // -o wide
+  std::vector<std::string> remarks;  // what looks like an effect and is none
 };
 
 /// One page: what was read, fidelity, the scenarios side by side, what was assumed.
@@ -30,6 +31,10 @@ struct WhatIfReport {
 /// What both commands say first: what was read, the cluster, the policy, fidelity with a verdict.
 [[nodiscard]] std::string whatif_head(const WhatIfSource& source, const Today& today,
                                       const report::TableStyle& style);
+/// A line each below `Careful:`; empty for none.
+[[nodiscard]] std::string remarks_text(const std::vector<std::string>& remarks);
+/// As `remarks`, where there are any.
+void put_remarks(const std::vector<std::string>& remarks, api::Json& json);
 /// What was assumed, a line each.
 [[nodiscard]] std::string whatif_assumptions(const WhatIfSource& source, bool reacts);
 [[nodiscard]] api::Json whatif_head_json(const WhatIfSource& source, const Today& today);

@@ -7,6 +7,7 @@
 #include "cli/offline.h"
 #include "cli/usage.h"
 #include "cli/whatif_changes.h"
+#include "cli/whatif_check.h"
 
 namespace rota::cli {
 namespace {
@@ -101,6 +102,9 @@ Result<Today> find_today(Context& context, const WhatIfSource& source, const std
       if (auto status = apply_policy_list("--today", given, today.setup); !status) {
         return status.error();
       }
+      if (auto status = check_share_names(source.past, today.setup); !status) {
+        return status.error();
+      }
     }
     today.setup.name = today.words;
     if (auto status = take_replay(context, source, measure, today); !status) {
@@ -112,7 +116,8 @@ Result<Today> find_today(Context& context, const WhatIfSource& source, const std
   return today;
 }
 
-Result<sim::Setup> scenario_setup(const Today& today, const std::string& policies,
+Result<sim::Setup> scenario_setup(const sim::PastJobs& past, const Today& today,
+                                  const std::string& policies,
                                   const std::vector<std::string>& changes) {
   sim::Setup setup = today.setup;
   if (!policies.empty()) {
@@ -125,7 +130,16 @@ Result<sim::Setup> scenario_setup(const Today& today, const std::string& policie
     if (!change) return change.error();
     if (auto status = apply_change(*change, setup); !status) return status.error();
   }
+  if (auto status = check_share_names(past, setup); !status) return status.error();
   return setup;
+}
+
+void add_remarks(const sim::PastJobs& past, const sim::Setup& setup,
+                 const std::vector<std::string>& changes, std::vector<std::string>& remarks) {
+  for (std::string& remark : remarks_on(past, setup, changes)) {
+    const bool is_new = std::find(remarks.begin(), remarks.end(), remark) == remarks.end();
+    if (is_new) remarks.push_back(std::move(remark));
+  }
 }
 
 Result<Scenario> play(Context& context, const WhatIfSource& source, const Today& today,

@@ -52,8 +52,13 @@ struct Scenario {
                                     const sim::Measure& measure);
 
 /// Setup of a scenario: today's, `policies` over it (a list as --today's; empty: none), then the
-/// changes one after the other.
-[[nodiscard]] Result<sim::Setup> scenario_setup(const Today& today, const std::string& policies,
+/// changes one after the other. Error: as theirs, or a share of somebody who has no job in `past`.
+[[nodiscard]] Result<sim::Setup> scenario_setup(const sim::PastJobs& past, const Today& today,
+                                                const std::string& policies,
                                                 const std::vector<std::string>& changes);
+
+/// Adds what is to be remarked on a setup, once however often it is.
+void add_remarks(const sim::PastJobs& past, const sim::Setup& setup,
+                 const std::vector<std::string>& changes, std::vector<std::string>& remarks);
 
 }  // namespace rota::cli

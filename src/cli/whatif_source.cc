@@ -86,7 +86,6 @@ std::optional<std::int64_t> waiting_since(const JobRecord& job, const AttemptRec
       (!first.started || first.eligible <= first.started)) {
     since = (*first.eligible).ns();
   }
-  if (!since && first.started) since = (*first.started).ns();
   return since;
 }
 
@@ -279,14 +278,18 @@ sim::PastJobs past_jobs_of(const JobHistory& history, LeftOut& left_out,
       ++left_out.no_gpu;
       continue;
     }
-    const auto since = waiting_since(job, attempts.front());
-    if (!since) {
+    const AttemptRecord& first = attempts.front();
+    const auto since = waiting_since(job, first);
+    if (!since && !first.started) {
       ++left_out.no_time;
       continue;
     }
-    PastJob out{.submitted = *since, .runtime = work.runtime};
-    const AttemptRecord& first = attempts.front();
-    if (first.started && (*first.started).ns() >= *since) out.started = (*first.started).ns();
+    PastJob out{.runtime = work.runtime};
+    out.submitted = since ? *since : (*first.started).ns();
+    // Who is submitted at its start for want of a time tells no wait.
+    if (since && first.started && (*first.started).ns() >= *since) {
+      out.started = (*first.started).ns();
+    }
     if (work.ran->ended) out.ended = (*work.ran->ended).ns();
     else if (out.started != sim::kUntold) out.ended = out.started + out.runtime;
     if (job.limit_kind == history::TimeLimit::kSet && *job.time_limit > Duration()) {
@@ -355,6 +358,7 @@ Result<WhatIfSource> whatif_source(Context& context, const HistoryOptions& optio
   const auto history = read_history(context, options);
   if (!history) return history.error();
   source.files = files_of(history->notes());
+  source.rows_skipped = history->notes().count_of(history::RowFate::kSkipped);
   source.from_slurm = written_by_slurm(history->notes());
   source.past = past_jobs_of(*history, source.left_out, source.stopped_attempts);
   if (source.past.jobs.empty()) {

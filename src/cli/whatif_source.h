@@ -32,6 +32,7 @@ struct WhatIfSource {
   std::string files;            // names and formats
   bool from_slurm = false;
   LeftOut left_out;
+  std::int64_t rows_skipped = 0;      // on reading
   std::int64_t stopped_attempts = 0;  // runs that the system stopped: their work is not replayed
   std::int64_t limits_guessed = 0;    // jobs whose time limit is not told
 };

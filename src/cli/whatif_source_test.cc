@@ -49,6 +49,16 @@ TEST(WhatIfSource, WhatARowTells) {
   EXPECT_TRUE(read.past.tells_waits());
 }
 
+TEST(WhatIfSource, WithoutASubmitTimeNoWaitIsTold) {
+  const ReadJobs read = jobs_from(
+      "id,start,end,state,gpus\n1,100,200,COMPLETED,1\n2,150,250,COMPLETED,1\n");
+  ASSERT_EQ(read.past.jobs.size(), 2U);
+  EXPECT_EQ(read.past.jobs[1].submitted, 150 * kSecond) << "its start is the best there is";
+  EXPECT_EQ(read.past.jobs[1].ended, 250 * kSecond);
+  EXPECT_FALSE(read.past.jobs[1].tells_wait());
+  EXPECT_FALSE(read.past.tells_waits());
+}
+
 TEST(WhatIfSource, WhatTheSystemStoppedIsNotReplayed) {
   // 50 s are lost by a preemption; 30 s fail and 20 s complete.
   const ReadJobs read = jobs_from(

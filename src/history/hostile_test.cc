@@ -91,6 +91,13 @@ TEST(Hostile, NumbersWithoutMeasureAreNotTold) {
   EXPECT_EQ(table->notes().count_of(RowFate::kSkipped), 5);
 }
 
+TEST(Hostile, ARowOfManyWrongValuesIsSkippedOnce) {
+  const auto table = read("id,submit,start,end,gpus\n1,soon,then,later,none\n2,1,2,3,4\n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->notes().count_of(RowFate::kSkipped), 1);
+  EXPECT_EQ(table->jobs().size(), 1U);
+}
+
 TEST(Hostile, AColumnThatIsThereTwiceIsAnError) {
   const auto twice = read("id,submit,run,gpus,gpus\n1,2,3,4,5\n");
   ASSERT_FALSE(twice);

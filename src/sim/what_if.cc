@@ -15,6 +15,16 @@ struct Happened {
   std::int64_t ended = kNoStart;
 };
 
+/// `waits` are sorted, of those of `jobs` that started; ranks as in spread_of().
+WaitOfAll wait_of_all(const std::vector<std::int64_t>& waits, std::int64_t jobs) {
+  const auto rank = [&](std::int64_t percent) -> std::optional<Duration> {
+    const std::int64_t nth = std::max<std::int64_t>(1, (jobs * percent + 99) / 100);
+    if (nth > std::ssize(waits)) return std::nullopt;
+    return Duration(waits[static_cast<std::size_t>(nth - 1)]);
+  };
+  return {.p50 = rank(50), .p90 = rank(90), .p99 = rank(99)};
+}
+
 /// Collects waits of one group.
 struct GroupWaits {
   std::int64_t jobs = 0;
@@ -25,7 +35,8 @@ struct GroupWaits {
   }
   JobGroup group(std::string name) {
     JobGroup out{.name = std::move(name), .jobs = jobs, .started = std::ssize(waits)};
-    out.wait = spread_of(waits);
+    out.wait = spread_of(waits);  // sorts them
+    out.wait_of_all = wait_of_all(waits, jobs);
     return out;
   }
 };
@@ -67,6 +78,7 @@ void fill_waits(const PastJobs& past, const Measure& measure, HappenedTo&& happe
   out.jobs = whole.jobs;
   out.started = whole.started;
   out.wait = whole.wait;
+  out.wait_of_all = whole.wait_of_all;
   out.wide = wide.group("wide");
   if (measure.short_class) out.shorts = shorts.group(measure.short_class->name);
   out.teams = groups_of(teams, past.teams, kNoTeam);
@@ -146,11 +158,19 @@ Fidelity fidelity_of(const Outcome& observed, const Outcome& replayed) {
   out.p90 = error_of(observed.wait.p90, replayed.wait.p90);
   out.makespan = error_of(observed.makespan, replayed.makespan);
   out.mean_off = replayed.wait.mean - observed.wait.mean;
+  if (replayed.jobs > 0) {
+    out.never = static_cast<double>(replayed.jobs - replayed.started) /
+                static_cast<double>(replayed.jobs);
+  }
   const double off = std::abs(out.mean);
   const bool near = out.mean_off <= kTrustNear && Duration() - out.mean_off <= kTrustNear;
-  out.trust = off <= kTrustGood || near ? Trust::kGood
-              : off <= kTrustFair       ? Trust::kFair
-                                        : Trust::kPoor;
+  const Trust of_waits = off <= kTrustGood || near ? Trust::kGood
+                         : off <= kTrustFair       ? Trust::kFair
+                                                   : Trust::kPoor;
+  const Trust of_starts = out.never <= kNeverFair   ? Trust::kGood
+                          : out.never <= kNeverPoor ? Trust::kFair
+                                                    : Trust::kPoor;
+  out.trust = std::max(of_waits, of_starts);
   return out;
 }
 

@@ -16,12 +16,20 @@
 
 namespace rota::sim {
 
+/// Waits of all jobs, those that never started behind all others. Absent: one of them stands there.
+struct WaitOfAll {
+  std::optional<Duration> p50;
+  std::optional<Duration> p90;
+  std::optional<Duration> p99;
+};
+
 /// Jobs that belong together: a team, a class, the wide ones.
 struct JobGroup {
   std::string name;
   std::int64_t jobs = 0;
   std::int64_t started = 0;
   Spread wait;              // submit to first start, of those that started
+  WaitOfAll wait_of_all;
   Int128 owed = 0;          // milli-GPU-nanoseconds; teams of a replay alone
   Int128 delivered = 0;
 };
@@ -34,6 +42,7 @@ struct Outcome {
   std::int64_t cut = 0;          // ended by their time limit before their work was done
   std::int64_t gpus = 0;
   Spread wait;
+  WaitOfAll wait_of_all;
   JobGroup wide;                 // jobs of a whole node or more
   JobGroup shorts;               // of the short class; empty name: none was told
   std::vector<JobGroup> teams;   // by name; short jobs in a queue of their own are nobody's
@@ -76,10 +85,14 @@ struct Fidelity {
   double p90 = 0;
   double makespan = 0;
   Duration mean_off;   // replayed - observed
+  double never = 0;    // part of the jobs that never start in the replay, though they ran
 };
 /// Up to it trust is good, fair: of the mean wait's error.
 constexpr double kTrustGood = 0.10;
 constexpr double kTrustFair = 0.25;
+/// Up to these parts of the jobs may never start in a replay that is good, fair.
+constexpr double kNeverFair = 0.01;
+constexpr double kNeverPoor = 0.10;
 /// A mean wait that is off by no more is good, however small the mean: histories count seconds.
 constexpr Duration kTrustNear = Duration::seconds(1);
 

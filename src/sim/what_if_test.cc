@@ -94,6 +94,37 @@ TEST(WhatIf, TrustFollowsTheMeanWait) {
   EXPECT_EQ(trust_at(1), Trust::kUnknown) << "waits of fewer than half are told";
 }
 
+TEST(WhatIf, AReplayInWhichJobsNeverStartIsNotTrusted) {
+  Outcome observed;
+  observed.jobs = observed.started = 100;
+  Outcome replayed = observed;
+  const auto trust_at = [&](std::int64_t started) {
+    replayed.started = started;
+    return fidelity_of(observed, replayed).trust;
+  };
+  EXPECT_EQ(trust_at(99), Trust::kGood);
+  EXPECT_EQ(trust_at(98), Trust::kFair);
+  EXPECT_EQ(trust_at(90), Trust::kFair);
+  EXPECT_EQ(trust_at(89), Trust::kPoor);
+  EXPECT_DOUBLE_EQ(fidelity_of(observed, replayed).never, 0.11);
+}
+
+TEST(WhatIf, WaitsOfAllHaveThoseThatNeverStartAtTheirEnd) {
+  PastJobs past = queue_of_four();  // on one node they wait 0, 9, 18 and 27 minutes
+  past.jobs[1].milli = 5000;
+  past.jobs[1].tasks = 1;
+  sim::Setup setup = setup_on(1, Rules::kGreedy);
+  const auto outcome = run_setup(past, setup, kMeasure, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->started, 3);
+  EXPECT_EQ(outcome->wait.p50, Duration::minutes(8)) << "0, 8 and 17 minutes";
+  EXPECT_EQ(outcome->wait_of_all.p50, Duration::minutes(8)) << "the second of four";
+  EXPECT_EQ(outcome->wait_of_all.p90, std::nullopt) << "the fourth never starts";
+  ASSERT_EQ(outcome->teams.size(), 2U);
+  EXPECT_EQ(outcome->teams[0].wait_of_all.p90, Duration::minutes(8));
+  EXPECT_EQ(outcome->teams[1].wait_of_all.p50, Duration::minutes(17));
+}
+
 TEST(WhatIf, PeopleReactToWaits) {
   const PastJobs past = queue_of_four();
   const auto factor = [&](std::int64_t after_minutes, std::int64_t permille) {

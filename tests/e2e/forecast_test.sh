@@ -71,6 +71,13 @@ complains "ended with exit code 3"
 expect 1 rota forecast weeks.csv --scale-up-when 'p50 demand > 9' --hook 'kill -9 $$'
 complains "ended with exit code 137"
 
+# A report that is not written is an error also when the condition holds.
+expect 1 sh -c "'$ROTA_BIN' forecast weeks.csv --scale-up-when 'p50 demand > 9' >/dev/full"
+complains "cannot be written"
+(cat weeks.csv && echo 'x,soon,then,later,COMPLETED,4') >odd.csv
+expect 0 rota forecast odd.csv
+says "1 row skipped on reading"
+
 # --- what cannot be told --------------------------------------------------------------------------
 cut -d, -f1,2,6 weeks.csv | sed '1s/.*/id,submit,gpus,run/; 1!s/$/,3600/' >without.csv
 expect 0 rota forecast without.csv
@@ -78,6 +85,9 @@ says "Not told: waits: no run has both a submit and a start time"
 wrong() { expect 2 "${@:2}"; complains "$1"; }
 wrong "HISTORY is required" rota forecast
 wrong "unknown option '--day'" rota forecast weeks.csv --day 3
+wrong "--capacity" rota forecast weeks.csv --capacity ''
+wrong "--scale-up-when" rota forecast weeks.csv --scale-up-when ''
+wrong "--hook" rota forecast weeks.csv --scale-up-when 'p50 demand > 9' --hook ''
 wrong "from 1 to 28" rota forecast weeks.csv --days 29
 wrong "leave one out" rota forecast weeks.csv --on 4x8 --capacity 32
 wrong "--capacity 'all'" rota forecast weeks.csv --capacity all

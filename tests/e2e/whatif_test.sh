@@ -91,6 +91,56 @@ says "No number of nodes tried meets it"
 expect 0 rota capacity four.csv --today fifo --goal 'occupancy > 99%' --policies none
 says "The largest cluster that meets it"
 
+# Two jobs of two nodes, which one node cannot run: it is no answer, though what it runs is served.
+cat >pairs.csv <<'C'
+id,queue,submit,start,end,state,gpus,nodes,node_count
+1,a,0,0,3600,COMPLETED,16,n[1-2],2
+2,b,0,3600,7200,COMPLETED,16,n[1-2],2
+3,a,0,7200,10800,COMPLETED,8,n1,1
+4,b,0,7200,10800,COMPLETED,8,n2,1
+C
+expect 0 rota capacity pairs.csv --today fifo --goal 'delivered of all > 60%' --policies none
+says "missed, 2 jobs never start"
+says "2 nodes, 16 GPUs (as many as today)"
+expect 0 rota capacity pairs.csv --today fifo --goal 'occupancy > 99%' --policies none
+says "The largest cluster that meets it under fifo: 2 nodes"
+says "with fewer nodes it was missed again"
+expect 0 rota capacity pairs.csv --today fifo --goal 'p50 wait < 3h' --policies none -o json
+says '"never_started": 2'
+# Where nothing can start, a part of nothing is neither all nor none of it, and nothing is trusted.
+expect 0 rota whatif four.csv --today fifo --on 1x1
+says "1 node, 1 GPU (--on)"
+says "and 100% of the jobs, which ran, never start in it"
+grep -Eq '^delivered of owed +-$' <<<"$OUT" || fail "delivered where nothing starts: $OUT"
+grep -Eq '^occupancy +-$' <<<"$OUT" || fail "occupancy where nothing starts: $OUT"
+expect 0 rota whatif four.csv --today fifo --on 1x1 -o json
+today=$(sed -n '/^  "today"/,$p' <<<"$OUT")
+[[ $today != *_seconds\":\ {* && $today != *occupancy* && $today != *delivered_ratio* ]] ||
+  fail "figures of jobs that never start: $today"
+expect 0 rota whatif four.csv --today fifo -o json
+says '"wide_wait_seconds"'
+[[ $OUT != *debug_wait_seconds* ]] || fail "waits of debug jobs, of which there are none: $OUT"
+# Nobody waited, as far as the history tells, which is not far.
+cut -d, -f1,2,4- pairs.csv >starts.csv
+expect 0 rota whatif starts.csv --today fifo
+says "Trust: unknown"
+
+# What changes nothing is told: contracts of a policy that stops nobody, queues of no team.
+expect 0 rota whatif four.csv --today fifo --change contract=4h
+says "contract=4h changes nothing"
+expect 0 rota whatif four.csv --today fifo --change policy=contracts --change contract=4h
+[[ $OUT != *"Careful:"* ]] || fail "a contract that counts is said not to: $OUT"
+echo 'queues: {a: {weight: 3}, speech: {weight: 1}}' >other.yaml
+expect 0 rota whatif four.csv --today fifo --change policy=other.yaml
+says "1 queue of 2 in the configuration is of no team of the history: speech"
+says "no queue in the configuration, and one of weight 1 here: b"
+[[ $OUT != *"inference"* ]] || fail "classes that nobody wrote down are told of: $OUT"
+expect 0 rota capacity four.csv --today other.yaml --goal 'max wait < 1s' --policies none -o json
+says '"remarks"'
+(cat four.csv && echo '5,a,soon,0,10,COMPLETED,none,n1,1') >odd.csv
+expect 0 rota whatif odd.csv --today fifo
+says "1 row was skipped on reading"
+
 # --- wrong calls ----------------------------------------------------------------------------------
 wrong() { expect 2 "${@:2}"; complains "$1"; }
 wrong "HISTORY is required" rota whatif
@@ -105,4 +155,10 @@ wrong "too few words" rota capacity four.csv --goal fast
 wrong "no team or class 'c'" rota capacity four.csv --today fifo --goal 'p90 wait of c < 1m'
 wrong "cannot read 'nowhere.csv'" rota whatif nowhere.csv
 printf 'id,submit,start,end,gpus\n1,0,1,2,0\n' >none.csv
+wrong "did you mean 'a'" rota whatif four.csv --change weights=a1=2
+wrong "no job of a team of that name" rota whatif four.csv --change weights=a=3,b=1
+wrong "limit of 'c'" rota capacity four.csv --goal 'max wait < 1s' --change limit=c:4
+wrong "limit of 'c'" rota whatif four.csv --today fifo,quota=c:4
+wrong "--compare" rota whatif four.csv --compare ''
+wrong "--on" rota capacity four.csv --goal 'max wait < 1s' --on ''
 wrong "no job that ran on a GPU" rota whatif none.csv

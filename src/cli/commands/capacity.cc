@@ -9,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/goal.h"
 #include "cli/history_options.h"
+#include "cli/option_checks.h"
 #include "cli/offline.h"
 #include "cli/output.h"
 #include "cli/usage.h"
@@ -50,6 +51,7 @@ struct CapacityReport {
   std::map<std::int64_t, CapacityTry> sizes;  // today's policy, by nodes
   SearchResult search;
   bool reacts = false;
+  std::vector<std::string> remarks;
 
   [[nodiscard]] const CapacityTry* found() const {
     return search.found ? &sizes.at(*search.found) : nullptr;
@@ -76,9 +78,11 @@ Result<CapacityTry> try_setup(Context& context, const CapacityReport& report, si
 Status try_policies(Context& context, const CapacityCommand& options, CapacityReport& report) {
   if (options.policies == "none") return {};
   for (const std::string_view policy : split(options.policies, ',')) {
-    auto setup = scenario_setup(report.today, std::string(policy), options.changes);
+    auto setup = scenario_setup(report.source.past, report.today, std::string(policy),
+                                options.changes);
     if (!setup) return setup.error();
     setup->name = std::string(policy);
+    add_remarks(report.source.past, *setup, options.changes, report.remarks);
     auto tried = try_setup(context, report, std::move(*setup));
     if (!tried) return tried.error();
     report.policies.push_back(std::move(*tried));
@@ -87,10 +91,11 @@ Status try_policies(Context& context, const CapacityCommand& options, CapacityRe
 }
 
 Status try_sizes(Context& context, const CapacityCommand& options, CapacityReport& report) {
-  auto base = scenario_setup(report.today, {}, options.changes);
+  auto base = scenario_setup(report.source.past, report.today, {}, options.changes);
   if (!base) return base.error();
   base->name = options.changes.empty() ? report.today.words : join(options.changes, " ");
   report.reacts = base->reaction_permille > 0;
+  add_remarks(report.source.past, *base, options.changes, report.remarks);
   const auto meets = [&](std::int64_t nodes) -> Result<bool> {
     sim::Setup setup = *base;
     setup.nodes = sim::with_node_count(base->nodes, nodes);
@@ -141,13 +146,19 @@ std::string goal_title(const Goal& goal) {
   return title;
 }
 
+std::string never_words(const GoalStanding& standing) {
+  return report::counted(standing.never, "job never starts", "jobs never start");
+}
+
 std::string tries_table(const CapacityReport& report, const report::TableStyle& style) {
   report::Table table({{"TRIED", Align::kLeft, true}, {"NODES", Align::kRight},
                        {"GPUS", Align::kRight}, {goal_title(report.goal), Align::kRight},
                        {"GOAL"}});
   const auto add = [&](const CapacityTry& one) {
+    std::string standing = one.standing.met ? "met" : "missed";
+    if (one.standing.never > 0) standing += ", " + never_words(one.standing);
     table.add_row({{one.policy}, {grouped(one.nodes)}, {grouped(one.gpus)},
-                   {one.standing.words}, {one.standing.met ? "met" : "missed"}});
+                   {one.standing.words}, {standing}});
   };
   for (const CapacityTry& one : report.policies) add(one);
   for (const auto& [nodes, one] : report.sizes) add(one);
@@ -159,27 +170,36 @@ std::string difference_words(std::int64_t nodes, std::int64_t today) {
   return (nodes > today ? "+" : "") + std::to_string(nodes - today) + " against today";
 }
 
+std::string standing_words(const GoalStanding& standing) {
+  return standing.words + (standing.never > 0 ? "; " + never_words(standing) : "");
+}
+
 std::string answer_text(const CapacityReport& report) {
   std::string text;
   const std::int64_t today = std::ssize(report.source.nodes);
+  const bool fewer = report.goal.figure == GoalFigure::kOccupancy;
   if (const CapacityTry* policy = report.policy_found()) {
     text += "With policy " + policy->policy + " the goal is met on " +
-            report::counted(policy->nodes, "node") + ": " + policy->standing.words + ".\n";
+            report::counted(policy->nodes, "node") + ": " + standing_words(policy->standing) +
+            ".\n";
   } else if (!report.policies.empty()) {
     text += "No policy tried meets the goal on today's cluster.\n";
   }
   if (const CapacityTry* size = report.found()) {
-    const bool fewer = report.goal.figure == GoalFigure::kOccupancy;
     text += std::string("The ") + (fewer ? "largest" : "smallest") +
             " cluster that meets it under " + size->policy + ": " +
-            report::counted(size->nodes, "node") + ", " + grouped(size->gpus) + " GPUs (" +
-            difference_words(size->nodes, today) + "): " + size->standing.words + ".\n";
+            report::counted(size->nodes, "node") + ", " + report::counted(size->gpus, "GPU") +
+            " (" + difference_words(size->nodes, today) + "): " +
+            standing_words(size->standing) + ".\n";
   } else {
     text += "No number of nodes tried meets it under today's policy.\n";
   }
   text += report.search.monotone
-              ? "Taken for granted: more nodes are never worse. Nothing tried contradicts that.\n"
-              : "Careful: more nodes were worse somewhere; a smaller cluster may meet it, too.\n";
+              ? std::string("Taken for granted: with ") + (fewer ? "fewer" : "more") +
+                    " nodes it stays met. Nothing tried contradicts that.\n"
+              : std::string("Careful: with ") + (fewer ? "fewer" : "more") +
+                    " nodes it was missed again somewhere; a " +
+                    (fewer ? "larger" : "smaller") + " cluster may meet it, too.\n";
   return text;
 }
 
@@ -190,6 +210,7 @@ api::Json try_json(const CapacityTry& one) {
   json["gpus"] = one.gpus;
   if (one.standing.value < 1e18) json["value"] = std::round(one.standing.value * 1e4) / 1e4;
   json["met"] = one.standing.met;
+  json["never_started"] = one.standing.never;
   return json;
 }
 
@@ -199,6 +220,7 @@ api::Json capacity_json(const CapacityReport& report) {
   json["tried"] = api::Json::array();
   for (const CapacityTry& one : report.policies) json["tried"].push_back(try_json(one));
   for (const auto& [nodes, one] : report.sizes) json["tried"].push_back(try_json(one));
+  put_remarks(report.remarks, json);
   json["monotone"] = report.search.monotone;
   if (const CapacityTry* policy = report.policy_found()) json["policy_found"] = try_json(*policy);
   if (const CapacityTry* size = report.found()) json["found"] = try_json(*size);
@@ -218,7 +240,7 @@ int run_capacity(Context& context, const CapacityCommand& options) {
     const report::TableStyle style = table_style(context, options.output);
     context.out << whatif_head(report->source, report->today, style) << "\nGoal: "
                 << report->goal.text << "\n" << tries_table(*report, style)
-                << answer_text(*report) << "\n"
+                << answer_text(*report) << "\n" << remarks_text(report->remarks)
                 << whatif_assumptions(report->source, report->reacts);
   }
   if (report->found() != nullptr || report->policy_found() != nullptr) return kExitOk;
@@ -235,13 +257,16 @@ Runner declare_capacity(CLI::App& app, Context& context) {
                  "'p90 wait of debug < 1m', 'delivered of all > 95%', 'occupancy > 80%'")
       ->required()
       ->type_name("GOAL")
+      ->check(some_text())
       ->group("What");
   app.add_option("--policies", options->policies,
                  "tried on today's cluster first (easy,time-fair,contracts); none")
       ->type_name("POLICY,..")
+      ->check(some_text())
       ->group("What");
   app.add_option("--change", options->changes, "made to all that is tried; see rota whatif")
       ->type_name("KEY=VALUE")
+      ->check(some_text())
       ->allow_extra_args(false)
       ->group("What");
   app.add_option("--most", options->most, "nodes; none above is tried (8 times today's)")
@@ -251,10 +276,12 @@ Runner declare_capacity(CLI::App& app, Context& context) {
   app.add_option("--on", options->on,
                  "today's cluster: 64x8, flat:512 or a cluster file; else from the history")
       ->type_name("CLUSTER")
+      ->check(some_text())
       ->group("Today");
   app.add_option("--today", options->today,
                  "today's policy: easy, slurm-like,backfill-every=10s; else the nearest")
       ->type_name("POLICY,..")
+      ->check(some_text())
       ->group("Today");
   add_history_options(app, options->history);
   add_output_options(app, options->output, "table|json|yaml");

@@ -11,6 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/forecast_report.h"
 #include "cli/history_options.h"
+#include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "cli/usage.h"
@@ -46,8 +47,13 @@ Result<std::optional<std::int64_t>> capacity_of_forecast(const ForecastCommand& 
 }
 
 std::vector<std::string> unknowns_of_forecast(const ForecastReport& report,
-                                              const audit::HourWaits& waits) {
+                                              const audit::HourWaits& waits,
+                                              std::int64_t rows_skipped) {
   std::vector<std::string> out;
+  if (rows_skipped > 0) {
+    out.push_back(audit::counted(rows_skipped, "row") +
+                  " skipped on reading: `rota import` says which and why");
+  }
   const audit::Demand& demand = report.demand;
   const auto left_out = [&](std::int64_t count, const char* why) {
     if (count > 0) out.push_back(std::string(why) + " of " + audit::counted(count, "run") +
@@ -70,6 +76,7 @@ std::vector<std::string> unknowns_of_forecast(const ForecastReport& report,
 struct ForecastInput {
   ForecastReport report;
   audit::Work work;
+  std::int64_t rows_skipped = 0;
 };
 
 Result<ForecastInput> forecast_input_of(Context& context, const ForecastCommand& options) {
@@ -78,6 +85,7 @@ Result<ForecastInput> forecast_input_of(Context& context, const ForecastCommand&
     auto history = read_history(context, options.history);
     if (!history) return history.error();
     input.report.source = source_words(history->notes());
+    input.rows_skipped = history->notes().count_of(history::RowFate::kSkipped);
     input.work = work_of(std::move(*history));
   }
   const auto window = span_of_work(context, options.span, input.work);
@@ -127,7 +135,7 @@ Result<ForecastReport> forecast_report_of(Context& context, const ForecastComman
     report.waits = audit::forecast_waits(report.demand, waits, *tested, *report.capacity);
   }
   report.forecast = std::move(tested->forecast);
-  report.unknowns = unknowns_of_forecast(report, waits);
+  report.unknowns = unknowns_of_forecast(report, waits, input->rows_skipped);
   if (auto status = add_scale_up(options, report); !status) return status.error();
   return std::move(report);
 }
@@ -139,6 +147,12 @@ int run_hook(Context& context, const std::string& hook, const ForecastReport& re
   if (*code == 0) return kExitScaleUp;
   context.err << "rota: --hook '" << hook << "' ended with exit code " << *code << "\n";
   return kExitFailed;
+}
+
+/// A forecast that the disk did not take is an error, whatever it says. A reader who left is none.
+bool is_written(Context& context) {
+  context.out.flush();
+  return context.out.good() || (context.reader_left && context.reader_left());
 }
 
 int forecast_files(Context& context, const ForecastCommand& options) {
@@ -158,7 +172,8 @@ int forecast_files(Context& context, const ForecastCommand& options) {
                                  *format == Format::kWide ? Hours::kShown : Hours::kHidden);
   }
   if (report->shortages.empty()) return kExitOk;
-  return options.hook.empty() ? kExitScaleUp : run_hook(context, options.hook, *report);
+  const int code = options.hook.empty() ? kExitScaleUp : run_hook(context, options.hook, *report);
+  return is_written(context) ? code : kExitFailed;
 }
 
 }  // namespace
@@ -167,7 +182,7 @@ Runner declare_forecast(CLI::App& app, Context& context) {
   auto options = std::make_shared<ForecastCommand>();
   const auto add = [&](const char* name, std::string& field, const char* help, const char* type,
                        const char* group) {
-    app.add_option(name, field, help)->type_name(type)->group(group);
+    app.add_option(name, field, help)->type_name(type)->check(some_text())->group(group);
   };
   add("--days", options->days, "how far to look ahead, 1 to 28 (default: 7)", "N", "What");
   add("--on", options->on, "what there is: flat:512, 64x8 or a cluster file", "CLUSTER", "What");

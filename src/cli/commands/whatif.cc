@@ -6,6 +6,7 @@
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/history_options.h"
+#include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/usage.h"
 #include "cli/whatif_changes.h"
@@ -47,9 +48,11 @@ Status check_words(const WhatIfCommand& options) {
 
 Status play_all(Context& context, const WhatIfCommand& options, WhatIfReport& report) {
   const auto add = [&](std::string name, const std::string& policies) -> Status {
-    auto setup = scenario_setup(report.today, policies, options.changes);
+    auto setup = scenario_setup(report.source.past, report.today, policies,
+                                options.changes);
     if (!setup) return setup.error();
     setup->name = std::move(name);
+    add_remarks(report.source.past, *setup, options.changes, report.remarks);
     auto scenario = play(context, report.source, report.today, std::move(*setup), report.measure);
     if (!scenario) return scenario.error();
     report.scenarios.push_back(std::move(*scenario));
@@ -80,6 +83,7 @@ Result<WhatIfReport> whatif_report(Context& context, const WhatIfCommand& option
   auto today = find_today(context, report.source, options.today, report.measure);
   if (!today) return today.error();
   report.today = std::move(*today);
+  add_remarks(report.source.past, report.today.setup, {}, report.remarks);
   if (auto status = play_all(context, options, report); !status) return status.error();
   return report;
 }
@@ -103,22 +107,27 @@ Runner declare_whatif(CLI::App& app, Context& context) {
   app.add_option("--change", options->changes,
                  "one change, again for more: policy=time-fair, gpus=+16, ...")
       ->type_name("KEY=VALUE")
+      ->check(some_text())
       ->allow_extra_args(false)
       ->group("What");
   app.add_option("--compare", options->compare,
                  "policies, each a scenario of its own: contracts,priority,rota.yaml")
       ->type_name("POLICY,..")
+      ->check(some_text())
       ->group("What");
   app.add_option("--on", options->on,
                  "today's cluster: 64x8, flat:512 or a cluster file; else from the history")
       ->type_name("CLUSTER")
+      ->check(some_text())
       ->group("Today");
   app.add_option("--today", options->today,
                  "today's policy: easy, slurm-like,backfill-every=10s; else the nearest")
       ->type_name("POLICY,..")
+      ->check(some_text())
       ->group("Today");
   app.add_option("--prices", options->prices, "of a GPU-hour: 2.5, or h100=2.5,a100=1.2")
       ->type_name("PRICES")
+      ->check(some_text())
       ->group("Output");
   add_history_options(app, options->history);
   add_output_options(app, options->output, "table|wide|json|yaml");

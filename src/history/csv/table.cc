@@ -29,6 +29,7 @@ class TableReader {
 
  private:
   void read_row(std::string_view line) {
+    sound_ = true;
     if (!splitter_.split(line)) {
       skip("a double quote is never closed, or text follows it", splitter_.fault_column(), line);
       return;
@@ -39,7 +40,6 @@ class TableReader {
       return;
     }
     row_ = JobRow{};
-    sound_ = true;
     texts();
     times();
     if (sound_) amounts();
@@ -64,7 +64,9 @@ class TableReader {
     return splitter_.column(static_cast<std::size_t>(std::max(layout_.of(role).at, 0)));
   }
 
+  /// A row counts once, for the first of its values that skips it.
   void skip(std::string_view kind, std::size_t column, std::string_view what) {
+    if (!sound_) return;
     run_.builder.count(RowFate::kSkipped, kind, run_.here(static_cast<std::int64_t>(column)),
                        what);
     sound_ = false;

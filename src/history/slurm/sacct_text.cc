@@ -162,7 +162,7 @@ class SacctReader {
     const std::string_view text = told(field);
     if (text.empty()) return std::nullopt;
     const auto instant = parse_instant(text, TimeUnit::kSeconds);
-    if (instant) return instant;
+    if (instant || !sound_) return instant;  // a row counts once
     run_.builder.count(RowFate::kSkipped, "no time", run_.here(column(field)),
                        std::string(kFieldNames[static_cast<std::size_t>(field)]) + " '" +
                            std::string(text) + "'");
