@@ -265,19 +265,6 @@ std::string_view stripped(std::string_view text) {
   return text;
 }
 
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](unsigned char c) { return c < 32 || c == 127; });
-}
-
-std::string without_control(std::string_view text) {
-  std::string plain(text);
-  for (char& c : plain) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
-  }
-  return plain;
-}
-
 bool same_word(std::string_view a, std::string_view b) {
   const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),

@@ -76,11 +76,7 @@ class Writer {
     line_ += text;
   }
   void text(std::string_view text) {
-    std::string clean(text);
-    for (char& c : clean) {
-      if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
-    }
-    std::string field = report::csv_field(clean);
+    std::string field = report::csv_field(without_control(text));
     if (!field.empty() && field.front() == '#') field = "\"" + field + "\"";
     plain(field);
   }
