@@ -144,8 +144,8 @@ void write_history_csv(const JobHistory& history, std::ostream& output) {
 }
 
 bool is_rota_csv(std::string_view sample) {
-  return header_has(sample, std::to_array<std::string_view>({"job", "attempt", "gpus_wanted",
-                                                             "gpus_held", "outcome"}));
+  return header_has(sample, std::to_array<std::string_view>({"job", "attempt", "gpus_held",
+                                                             "outcome"}));
 }
 
 Status import_rota_csv(ImportRun& run) {
