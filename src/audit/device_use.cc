@@ -9,6 +9,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace rota::audit {
 namespace {
 
@@ -77,9 +79,10 @@ struct DeviceReading {
 
 std::string job_of(const MetricLine& line) {
   const std::string_view pod = line.label({"pod", "exported_pod"});
-  if (pod.empty()) return std::string(line.label({"hpc_job"}));
+  if (pod.empty()) return without_control(line.label({"hpc_job"}));
   const std::string_view space = line.label({"namespace", "exported_namespace"});
-  return space.empty() ? std::string(pod) : std::string(space) + "/" + std::string(pod);
+  const std::string name(pod);
+  return without_control(space.empty() ? name : std::string(space) + "/" + name);
 }
 
 std::vector<std::string> list_of(const std::set<std::string>& jobs) {
@@ -167,24 +170,25 @@ std::vector<JobUse> jobs_on(const std::vector<DeviceUse>& devices) {
 ClusterUse device_use_of(std::span<const MetricLine> lines) {
   std::map<std::string, DeviceReading> found;
   for (const MetricLine& line : lines) {
-    const std::string node(line.label({"Hostname", "hostname", "node", "instance"}));
-    const std::string index(line.label({"gpu"}));
-    const std::string uuid(line.label({"UUID", "uuid"}));
+    const std::string node =
+        without_control(line.label({"Hostname", "hostname", "node", "instance"}));
+    const std::string index = without_control(line.label({"gpu"}));
+    const std::string uuid = without_control(line.label({"UUID", "uuid"}));
     if (index.empty() && uuid.empty()) continue;
     if (!line.name.starts_with("DCGM_")) continue;
     DeviceReading& device = found[uuid.empty() ? node + "\n" + index : uuid];
     device.names.node = node;
     device.names.index = index;
     device.names.uuid = uuid;
-    device.names.model = std::string(line.label({"modelName", "model_name"}));
+    device.names.model = without_control(line.label({"modelName", "model_name"}));
     const Field field = field_of(line.name);
     device.reading.take(field, line.value);
     const std::string job = job_of(line);
     if (!job.empty()) device.reading.jobs.insert(job);
-    const std::string id(line.label({"GPU_I_ID"}));
+    const std::string id = without_control(line.label({"GPU_I_ID"}));
     if (id.empty()) continue;
     InstanceReading& instance = device.instances[id];
-    instance.profile = std::string(line.label({"GPU_I_PROFILE"}));
+    instance.profile = without_control(line.label({"GPU_I_PROFILE"}));
     instance.reading.take(field, line.value);
     if (!job.empty()) instance.reading.jobs.insert(job);
   }

@@ -105,6 +105,14 @@ TEST(DeviceUse, OneUnknownPlaceMakesAJobsMeanUnknown) {
   EXPECT_EQ(use.jobs.at(0).devices, 2);
 }
 
+TEST(DeviceUse, NamesAreNoCommandsOfATerminal) {
+  const ClusterUse use = use_of(
+      "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",hostname=\"a\u009b1m\","
+      "namespace=\"n\x1b\",pod=\"p\u202e\"} 90\n");
+  EXPECT_EQ(use.devices.at(0).node, "a 1m");
+  EXPECT_EQ(use.jobs.at(0).name, "n /p ");
+}
+
 TEST(DeviceUse, OtherSeriesArePassedOver) {
   EXPECT_TRUE(use_of("up 1\nDCGM_FI_DEV_GPU_UTIL 5\nnode_load1{gpu=\"0\"} 3\n").devices.empty());
 }

@@ -182,7 +182,7 @@ class Finder {
          .figure = counted(static_cast<std::int64_t>(audit_.lemons.found.size()), "node") +
                    " failed far more often than the others: " + join(names, ", "),
          .how = "upper tail of a binomial distribution with the failure rate of all other nodes, "
-                "times the number of nodes",
+                "one failed run added to theirs, times the number of nodes",
          .confidence = one_person ? Confidence::kLow : Confidence::kHigh,
          .because = "the chance that no node is at fault is at most " + chance_text(chance) +
                     (one_person ? "; but on one of them all failures are one person's" : ""),
@@ -220,7 +220,8 @@ class Finder {
                                 hours_text(sessions.squatting_idle) + " GPU-hours idle" + who,
                       .how = "runs with utilisation, their length and mean utilisation",
                       .confidence = Confidence::kMedium,
-                      .because = "measured; part of `held_idle`. A mean hides a busy start",
+                      .because = "measured; also in `held_idle`, where the run ended well or "
+                                 "goes on. A mean hides a busy start",
                       .action = "an idle rule for sessions (warn, then end), and debug slots that "
                                 "start within a minute, so that nobody needs to keep a GPU",
                       .gain = audit_.equivalents(sessions.squatting_idle)});

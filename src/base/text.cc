@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/utf8.h"
+
 namespace rota {
 
 namespace {
@@ -262,6 +264,44 @@ std::string_view nearest_word(std::string_view word,
 
 std::string_view nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
   return nearest_of(word, candidates);
+}
+
+Character take_character(std::string_view& text) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char lead = byte(0);
+  std::size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (size > text.size() || !is_utf8(text.substr(0, size))) size = 1;
+  std::uint32_t code = size == 1 ? lead : lead & (0xFFU >> (size + 1));
+  for (std::size_t k = 1; k < size; ++k) code = code << 6U | (byte(k) & 0x3FU);
+  const Character taken{code, text.substr(0, size)};
+  text.remove_prefix(size);
+  return taken;
+}
+
+bool is_control(const Character& character) {
+  const std::uint32_t code = character.code;
+  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x2028 || code == 0x2029 ||
+         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+bool has_control(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return false;
+  while (!text.empty()) {
+    if (is_control(take_character(text))) return true;
+  }
+  return false;
+}
+
+std::string without_control(std::string_view text) {
+  if (!has_control(text)) return std::string(text);
+  std::string plain;
+  while (!text.empty()) {
+    const Character next = take_character(text);
+    if (is_control(next)) plain += ' ';
+    else plain += next.bytes;
+  }
+  return plain;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -37,6 +37,21 @@ std::string format_gpus(MilliGpu g);  // `2`, `0.5`, `0.125`
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates);
 std::string_view nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
+/// One character, and its bytes. Bytes that are not UTF-8 count as one character each.
+struct Character {
+  std::uint32_t code = 0;
+  std::string_view bytes;
+};
+/// Takes the character at the front of `text`, which is not empty, off it.
+Character take_character(std::string_view& text);
+/// True for what changes how the text around it is shown, or breaks its line: control characters of
+/// ASCII and Latin-1 (U+0080 to U+009F), line and paragraph separators, and those that turn the
+/// direction of writing.
+bool is_control(const Character& character);
+bool has_control(std::string_view text);
+/// With one blank in the place of each such character.
+std::string without_control(std::string_view text);
+
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 

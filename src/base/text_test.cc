@@ -115,6 +115,19 @@ TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(join({}, ", "), "");
 }
 
+TEST(Control, IsFoundInAllItsForms) {
+  EXPECT_EQ(without_control("a\x1b[1mb\tc\x7f"), "a [1mb c ");
+  EXPECT_EQ(without_control("\u009b31mred"), " 31mred");
+  EXPECT_EQ(without_control("fdp.\u202etxt\u202c, \u2066x\u2069"), "fdp. txt ,  x ");
+  EXPECT_EQ(without_control("a\u2028b\u2029c\u0085d"), "a b c d");
+  EXPECT_EQ(without_control(std::string("a\0b", 3)), "a b");
+  for (const char* plain : {"", "Grün 东 é", "a\u200db", "\u00a0", "\xff", "x\xc3"}) {
+    EXPECT_FALSE(has_control(plain)) << plain;
+    EXPECT_EQ(without_control(plain), plain);
+  }
+  EXPECT_TRUE(has_control("\x9b")) << "a byte of Latin-1";
+}
+
 TEST(ExpandNames, ListsRangesAndMembers) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(*expand_names("a"), Names{"a"});

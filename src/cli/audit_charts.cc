@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "audit/words.h"
+#include "report/html.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -62,20 +63,7 @@ std::string shade(double part) {
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
-    }
-  }
-  return out;
-}
+std::string html_escaped(std::string_view text) { return report::html_escaped_text(text); }
 
 std::string_view ledger_colour(Line line) {
   constexpr std::array<std::string_view, audit::kLines> kColours{

@@ -250,7 +250,8 @@ void add_figures(std::string& out, const std::string& key, const Json& value) {
     }
     return;
   }
-  out += report::csv_row({key, value.is_string() ? value.get<std::string>() : value.dump()});
+  out += report::csv_row(
+      {key, value.is_string() ? report::csv_name(value.get<std::string>()) : value.dump()});
 }
 
 }  // namespace

@@ -48,6 +48,10 @@ struct Command {
 /// Null when there is none of that name.
 [[nodiscard]] const Command* find_command(std::string_view name);
 
+/// The group of commands that need no daemon. Their options take no empty value: it is a shell
+/// variable that was not set, and the answer without that option would be another one.
+constexpr std::string_view kOfflineGroup = "Try things out, without a daemon";
+
 /// Options whose group is this are known to the parser but shown nowhere.
 constexpr const char* kHiddenGroup = "";
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kJobs = "Submit and follow jobs";
 constexpr std::string_view kControl = "Change jobs";
 constexpr std::string_view kCluster = "Look at the cluster, and run it";
-constexpr std::string_view kOffline = "Try things out, without a daemon";
+constexpr std::string_view kOffline = kOfflineGroup;
 constexpr std::string_view kOther = "Other";
 
 constexpr Command kSubmit{
@@ -132,7 +132,7 @@ constexpr Command kImport{
     "are not plain are counted by kind, with their lines. Nothing leaves this machine.\n"
     "--from-slurm runs sacct and brings FILE up to date with what it tells since the last time:\n"
     "once, or with --every again and again. FILE is a HISTORY for every command meanwhile.",
-    "sacct -a -D -P -o ALL -S now-7days > week.psv; rota import week.psv\n"
+    "TZ=UTC sacct -a -D -P -o ALL -S now-7days > week.psv; rota import week.psv\n"
     "rota import jobs.csv.gz --map submit=created,gpus=ngpu,run=seconds\n"
     "rota import --format sacct - --to week.csv < week.psv\n"
     "rota import --from-slurm --into jobs.csv --every 5m",

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/text.h"
 #include "cli/exit_codes.h"
 
 extern char** environ;
@@ -70,8 +71,13 @@ Context process_context() {
 int report_error(Context& context, const Error& error) {
   context.out.flush();
   context.err << "rota: ";
-  if (!error.where.empty()) context.err << error.where << ": ";
-  context.err << error.message << "\n";
+  if (!error.where.empty()) context.err << without_control(error.where) << ": ";
+  std::string_view message = error.message;  // words of others may be in it
+  for (std::size_t end = message.find('\n'); end != message.npos; end = message.find('\n')) {
+    context.err << without_control(message.substr(0, end)) << "\n";
+    message.remove_prefix(end + 1);
+  }
+  context.err << without_control(message) << "\n";
   context.err.flush();
   return exit_code_of(error.code);
 }

@@ -1,5 +1,8 @@
 #include "cli/history_options.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "base/text.h"
 #include "cli/offline.h"
 #include "cli/usage.h"
@@ -40,6 +43,18 @@ Result<history::JobHistory> read_history(Context& context, const HistoryOptions&
                                        });
   if (!history) return usage_error(history.error().message, history.error().where);
   return history;
+}
+
+Status check_is_no_input(const std::string& option, const std::string& path,
+                         const HistoryOptions& options) {
+  for (const std::string& file : options.files) {
+    std::error_code unknown;
+    const bool is_file = std::filesystem::is_regular_file(path, unknown);
+    if (!is_file || !std::filesystem::equivalent(path, file, unknown)) continue;
+    return usage_error(option + " '" + path + "' is the file that is read, which would be lost; "
+                       "name another one");
+  }
+  return {};
 }
 
 std::string source_words(const history::ImportNotes& notes) {

@@ -33,6 +33,10 @@ CLI::Option* add_history_options(CLI::App& app, HistoryOptions& options);
 [[nodiscard]] Result<history::JobHistory> read_history(Context& context,
                                                        const HistoryOptions& options);
 
+/// Error: `path`, which is to be written for `option`, is one of the files that are read.
+[[nodiscard]] Status check_is_no_input(const std::string& option, const std::string& path,
+                                       const HistoryOptions& options);
+
 /// Files and their formats, in short.
 [[nodiscard]] std::string source_words(const history::ImportNotes& notes);
 

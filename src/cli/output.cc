@@ -171,20 +171,6 @@ std::string bytes_text(std::int64_t bytes) {
   return number_text(amount, 1) + std::string(kUnits[unit]);
 }
 
-namespace {
-
-/// Control characters of names and commands must not reach the terminal.
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? ' ' : c;
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string key_values(const std::vector<std::pair<std::string, std::string>>& lines) {
   std::size_t width = 0;
   for (const auto& [key, value] : lines) {
@@ -195,7 +181,7 @@ std::string key_values(const std::vector<std::pair<std::string, std::string>>& l
     if (value.empty()) continue;
     const std::string head = key + ":";
     out += head + std::string(width - report::text_width(head) + kGap, ' ') +
-           printable(value) + "\n";
+           without_control(value) + "\n";
   }
   return out;
 }

@@ -137,6 +137,15 @@ class Walker {
     return command != nullptr && command->takes_tail;
   }
 
+  [[nodiscard]] bool is_offline() const {
+    const CLI::App* app = walk_.app;
+    while (app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr) {
+      app = app->get_parent();
+    }
+    const Command* command = find_command(app->get_name());
+    return command != nullptr && command->group == kOfflineGroup;
+  }
+
   void take_tail(std::size_t from, TailKind kind) {
     walk_.parsed.tail.assign(args_.begin() + static_cast<std::ptrdiff_t>(from), args_.end());
     walk_.parsed.tail_kind = kind;
@@ -164,8 +173,7 @@ class Walker {
       if (option->get_items_expected_max() == 0) {
         return usage_error("option '" + name + "' takes no value");
       }
-      add(*option, name, word.substr(equals + 1));
-      return {};
+      return add(*option, name, word.substr(equals + 1));
     }
     return take_value(*option, name);
   }
@@ -180,8 +188,7 @@ class Walker {
       }
       const bool value = option->get_items_expected_max() > 0;
       if (value && i + 1 < word.size()) {
-        add(*option, name, word.substr(word[i + 1] == '=' ? i + 2 : i + 1));
-        return {};
+        return add(*option, name, word.substr(word[i + 1] == '=' ? i + 2 : i + 1));
       }
       if (auto status = take_value(*option, name); !status) return status;
     }
@@ -198,12 +205,15 @@ class Walker {
       return usage_error("option '" + name + "' needs a value: " + name + " " +
                          option.get_type_name());
     }
-    add(option, name, args_[++at_]);
-    return {};
+    return add(option, name, args_[++at_]);
   }
 
   /// CLI11 takes the word after an option that needs a value, whatever it looks like.
-  void add(const CLI::Option& option, const std::string& name, std::string value) {
+  Status add(const CLI::Option& option, const std::string& name, std::string value) {
+    if (value.empty() && is_offline()) {
+      return usage_error("option '" + name + "' has an empty value; leave it out, or give it " +
+                         (option.get_type_name().empty() ? "one" : option.get_type_name()));
+    }
     if (option.get_items_expected_min() == 0) {
       walk_.words.push_back(name + "=" + value);
     } else {
@@ -211,6 +221,7 @@ class Walker {
       walk_.words.push_back(value);
     }
     walk_.parsed.options.push_back({&option, std::move(value)});
+    return {};
   }
 
   Status take_word(const std::string& word) {

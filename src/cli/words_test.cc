@@ -92,6 +92,15 @@ TEST_F(Words, AnEmptyArgumentNamesNothing) {
   EXPECT_EQ(error({"show", "7", "--", ""}), "an argument is empty; see `rota show --help`");
 }
 
+TEST_F(Words, AnEmptyValueIsNoValueOfAnOfflineOption) {
+  EXPECT_EQ(error({"report", "usage", "--month", ""}),
+            "option '--month' has an empty value; leave it out, or give it YYYY-MM");
+  EXPECT_EQ(error({"audit", "--on="}),
+            "option '--on' has an empty value; leave it out, or give it CLUSTER");
+  EXPECT_EQ(error({"import", "-o", ""}).substr(0, 30), "option '-o' has an empty value");
+  EXPECT_TRUE(walk({"submit", "--name", "", "--", "x"}));
+}
+
 TEST_F(Words, HelpIsOfTheCommandReached) {
   EXPECT_TRUE(walk({"--help"})->help);
   const auto inner = walk({"queue", "set", "-h"});

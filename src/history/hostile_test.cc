@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/text.h"
 #include "history/csv/rota_csv.h"
 #include "history/read.h"
 #include "history/words.h"
@@ -71,6 +72,15 @@ TEST(Hostile, ControlCharactersReachNoTerminal) {
   const auto lost = read(evil + ",run\n1,2\n", {.format = "csv", .map = {}});
   ASSERT_FALSE(lost);
   EXPECT_FALSE(has_control(lost.error().message));
+}
+
+TEST(Hostile, EightBitAndTurningControlsReachNoTerminal) {
+  const auto history = read("id,submit,run,gpus,user,team\n\u009b2J,1,2,3,a\u202eb,\u2028c\n");
+  ASSERT_TRUE(history) << history.error().message;
+  const JobRecord& job = history->jobs().front();
+  EXPECT_EQ(history->id_text(job.key), " 2J");
+  EXPECT_EQ(history->text(job.user), "a b");
+  EXPECT_EQ(history->text(job.queue), " c");
 }
 
 TEST(Hostile, NumbersWithoutMeasureAreNotTold) {

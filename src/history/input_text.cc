@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "history/words.h"
+#include "base/text.h"
 
 namespace rota::history {
 namespace {

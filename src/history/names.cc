@@ -3,7 +3,7 @@
 #include <cstring>
 #include <functional>
 
-#include "history/words.h"
+#include "base/text.h"
 
 namespace rota::history {
 namespace {

@@ -27,6 +27,11 @@ std::int64_t days_from_civil(std::int64_t year, std::int64_t month, std::int64_t
   return era * 146097 + day_of_era - 719468;
 }
 
+std::int64_t days_of_month(std::int64_t year, std::int64_t month) {
+  if (month == 2) return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
+  return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+}
+
 std::optional<std::int64_t> digits(std::string_view text, std::size_t at, std::size_t count) {
   if (at + count > text.size()) return std::nullopt;
   std::int64_t value = 0;
@@ -73,7 +78,9 @@ std::optional<std::int64_t> civil_prefix(std::string_view text) {
   const auto year = digits(text, 0, 4), month = digits(text, 5, 2), day = digits(text, 8, 2);
   const auto hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  if (*month < 1 || *month > 12 || *day < 1 || *day > 31) return std::nullopt;
+  if (*month < 1 || *month > 12 || *day < 1 || *day > days_of_month(*year, *month)) {
+    return std::nullopt;
+  }
   if (*hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
   return days_from_civil(*year, *month, *day) * 86400 + *hour * 3600 + *minute * 60 + *second;
 }
@@ -263,19 +270,6 @@ std::string_view stripped(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
-}
-
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](unsigned char c) { return c < 32 || c == 127; });
-}
-
-std::string without_control(std::string_view text) {
-  std::string plain(text);
-  for (char& c : plain) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
-  }
-  return plain;
 }
 
 bool same_word(std::string_view a, std::string_view b) {

@@ -46,10 +46,6 @@ enum class TimeUnit { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds, kMin
 
 /// Without blanks on both sides.
 [[nodiscard]] std::string_view stripped(std::string_view text);
-/// Whether a terminal could take a character of it as a command (C0 and DEL).
-[[nodiscard]] bool has_control(std::string_view text);
-/// With blanks in the place of such characters.
-[[nodiscard]] std::string without_control(std::string_view text);
 /// Equal but for the size of letters.
 [[nodiscard]] bool same_word(std::string_view a, std::string_view b);
 

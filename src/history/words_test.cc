@@ -15,6 +15,10 @@ TEST(HistoryWords, Instants) {
   EXPECT_EQ(parse_instant("1970-01-01 01:00:01.5+01:00", kS), Instant(1'500'000'000));
   EXPECT_EQ(parse_instant("1969-12-31T23:00:00-0100", kS), Instant(0));
   EXPECT_EQ(parse_instant("1500", TimeUnit::kMilliseconds), Instant(1'500'000'000));
+  EXPECT_EQ(parse_instant("2024-02-29T00:00:00", kS), Instant() + Duration::days(19'782));
+  for (const char* no_day : {"2026-02-29", "2100-02-29", "2026-04-31", "2026-11-31"}) {
+    EXPECT_FALSE(parse_instant(std::string(no_day) + "T00:00:00Z", kS)) << no_day;
+  }
   EXPECT_EQ(parse_instant("-2.25", kS), Instant(-2'250'000'000));
   EXPECT_EQ(parse_instant("7200000000000", TimeUnit::kNanoseconds), Instant(7'200'000'000'000));
   for (const char* bad : {"", "soon", "2026-13-01T00:00:00", "2026-01-01T00:00:00+25:00", "12x",

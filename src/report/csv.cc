@@ -15,6 +15,12 @@ std::string csv_field(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string csv_name(std::string_view name) {
+  const bool is_formula =
+      !name.empty() && std::string_view("=+-@").find(name.front()) != std::string_view::npos;
+  return (is_formula ? "'" : "") + std::string(name);
+}
+
 std::string csv_row(const std::vector<std::string>& fields) {
   std::string row;
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace rota::report {
 namespace {
 
@@ -77,14 +79,13 @@ std::string cell_html(const Column& column, const Cell& cell) {
 
 std::string html_escaped_text(std::string_view text) {
   std::string safe;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (const char c : without_control(text)) {
     if (c == '&') safe += "&amp;";
     else if (c == '<') safe += "&lt;";
     else if (c == '>') safe += "&gt;";
     else if (c == '"') safe += "&quot;";
     else if (c == '\'') safe += "&#39;";
-    else safe += byte < 0x20 || byte == 0x7f ? ' ' : c;
+    else safe += c;
   }
   return safe;
 }

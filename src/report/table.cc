@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/units.h"
 
 namespace rota::report {
@@ -39,11 +40,7 @@ std::string_view code_of(Tone tone) {
 
 /// Nothing in a cell may move the cursor or change the terminal.
 std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = ' ';
-  }
+  std::string clean = without_control(text);
   while (clean.ends_with(' ')) clean.pop_back();
   return clean;
 }

@@ -4,35 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace rota::server {
 namespace {
-
-/// The character at the front of `text`, taken off it. Bytes that are not UTF-8 count as one each.
-struct Character {
-  std::uint32_t code = 0;
-  std::string_view bytes;
-};
-Character take_character(std::string_view& text) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned char lead = byte(0);
-  std::size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (size > text.size() || !is_utf8(text.substr(0, size))) size = 1;
-  std::uint32_t code = size == 1 ? lead : lead & (0xFFU >> (size + 1));
-  for (std::size_t k = 1; k < size; ++k) code = code << 6U | (byte(k) & 0x3FU);
-  const Character taken{code, text.substr(0, size)};
-  text.remove_prefix(size);
-  return taken;
-}
-
-bool is_odd(std::uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x2028 || code == 0x2029 ||
-         (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
-}
 
 bool is_blank(std::uint32_t code) {
   return code == 0x20 || code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200D) ||
@@ -57,10 +33,7 @@ bool is_level(std::string_view level) {
 }  // namespace
 
 bool is_plain_text(std::string_view text) {
-  while (!text.empty()) {
-    if (is_odd(take_character(text).code)) return false;
-  }
-  return true;
+  return !has_control(text);
 }
 
 Status check_job_name(const std::string& name) {
@@ -82,7 +55,7 @@ std::string plain_job_name(std::string_view text) {
   while (!text.empty()) {
     const Character next = take_character(text);
     if (name.size() + next.bytes.size() > kJobNameBytesMax) break;
-    if (is_odd(next.code)) {
+    if (is_control(next)) {
       name += '_';
     } else {
       name += next.bytes;

@@ -141,6 +141,11 @@ for delay in 000 005 010 015 020 030 040 060; do
 done
 expect 0 rota import --from-slurm --into jobs.csv --since "$since"
 diff <(rows whole.csv) <(rows jobs.csv) || fail "after all that it is not the whole"
+# An hour without a job is no sign of a Slurm that counts no GPUs.
+head -1 "$FIXTURE" >quiet.psv
+FIXTURE=$PWD/quiet.psv expect 0 rota import --from-slurm --into jobs.csv --since "$since"
+! grep -q "no job shows a GPU" <<<"$OUT" || fail "a quiet hour is taken for no GPUs: $OUT"
+diff <(rows whole.csv) <(rows jobs.csv) || fail "a quiet hour changed the file"
 
 # --- again and again ------------------------------------------------------------------------------
 rm jobs.csv

@@ -33,6 +33,22 @@ expect 0 rota import week.csv --to again.csv -o json
 says '"jobs": 28'
 says '"attempts": 30'
 cmp week.csv again.csv || fail "Rota's own form does not read back to itself"
+# What is read is not written over, by whatever name.
+ln week.csv link.csv
+expect 2 rota import week.csv --to ./link.csv
+complains "is the file that is read"
+expect 2 rota audit week.csv --classes-to week.csv
+complains "is the file that is read"
+cmp week.csv again.csv || fail "the input was written over"
+rm link.csv
+# A few columns of Rota's own form are enough: 8 GPUs for an hour, stopped; then again.
+printf '%s\n' job,attempt,gpus_held,submitted,started,ended,outcome \
+  1,1,8,2026-11-02T00:00:00Z,2026-11-02T00:00:00Z,2026-11-02T01:00:00Z,requeued \
+  1,2,8,2026-11-02T01:00:00Z,2026-11-02T01:30:00Z,2026-11-02T02:00:00Z,completed >few.csv
+expect 0 rota import few.csv -o csv
+says "gpu_hours.model not told,12.0"
+expect 0 rota report usage few.csv --on 2x8 --by job -o csv
+says "group,1,4,0,8,0,12"
 gzip -k week.csv
 expect 0 rota import --format rota week.csv.gz -o csv
 says "figure,value"
@@ -88,6 +104,10 @@ says DELIVERED
 says b436b2
 expect 2 rota study sharing "$sample" --weights nobody=3
 complains "no job of 'nobody'"
+for span in '--checkpoint 0s' '--contract=-1h' '--grace=-1s' '--debug-under 0'; do
+  expect 2 rota study sharing "$sample" $span  # else the engine refuses all jobs
+  complains "expected a duration like 30s or 2h"
+done
 expect 2 rota study sharing "$sample" --policy contract
 complains "did you mean 'contracts'"
 expect 2 rota study sharing "$sample" --fairness window

@@ -67,6 +67,24 @@ printf 'up 1\n' >up.prom
 expect 2 rota report devices up.prom
 complains "no device is in it"
 expect 2 rota report devices
+# Names that a spreadsheet would compute, or that a terminal or a browser would obey.
+printf '%s\n' id,team,gpus,submit,start,end '1,=cmd|x,1,0,0,3600' \
+  $'2,\xc2\x9b31m\xe2\x80\xaered,1,0,0,3600' '3,<script>,1,0,0,3600' >hostile.csv
+expect 0 rota report usage hostile.csv -o csv
+same "$(field group "'=cmd|x" gpu_hours)" 1
+same "$(field group '" 31m red"' gpu_hours)" 1
+expect 0 rota audit hostile.csv -o csv
+says ",'=cmd|x"
+expect 0 rota report usage hostile.csv -o json
+says '"=cmd|x"'
+for what in 'report usage' 'report cost --prices 1' 'report delivered' audit; do
+  expect 0 rota $what hostile.csv -o html
+  ! grep -q '<script>' <<<"$OUT" || fail "$what: a name is a script"
+done
+expect 2 rota report usage "$data/philly-500.csv" --month ''
+complains "option '--month' has an empty value"
+expect 2 rota report usage "$data/philly-500.csv" --from 2017-09-31
+complains "expected a date or time"
 
 # --- usage and cost: lines add up to capacity x time ----------------------------------------------
 # adds_up COLUMN: all lines of the CSV in $OUT, in millionths.

@@ -119,6 +119,10 @@ Status write_classes(const AuditReport& report, const std::string& path) {
 int audit_files(Context& context, const AuditCommand& options) {
   const auto format = options.output.format();
   if (!format) return report_error(context, format.error());
+  if (auto status = check_is_no_input("--classes-to", options.classes_to, options.history);
+      !status) {
+    return report_error(context, status.error());
+  }
   const auto report = report_of(context, options);
   if (!report) return report_error(context, report.error());
   if (!options.classes_to.empty()) {

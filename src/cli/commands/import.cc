@@ -253,6 +253,9 @@ int show_history(Context& context, Format format, const JobHistory& history) {
 }
 
 int import_files(Context& context, const ImportOptions& options, Format format) {
+  if (auto status = check_is_no_input("--to", options.to, options.history); !status) {
+    return report_error(context, status.error());
+  }
   const auto history = read_history(context, options.history);
   if (!history) return report_error(context, history.error());
   if (!options.to.empty()) {

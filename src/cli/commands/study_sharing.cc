@@ -67,7 +67,11 @@ struct Setting {
 
 Result<Duration> span_of(const std::string& option, const std::string& text) {
   const auto span = parse_duration(text);
-  if (!span) return usage_error(option + " '" + text + "': expected a duration like 30s or 2h");
+  const bool may_be_none = option == "--contract" || option == "--grace";
+  if (!span || *span < Duration() || (*span == Duration() && !may_be_none)) {
+    return usage_error(option + " '" + text + "': expected a duration like 30s or 2h" +
+                       (may_be_none ? ", or 0s" : ""));
+  }
   return *span;
 }
 
@@ -321,7 +325,7 @@ std::string runs_table(const Context& context, const OutputOptions& output,
     };
     const sim::Spread& usual = wait_of(result, kUsual);
     table.add_row({{std::string(name_of(run.rule))},
-                   {percent(part(result.delivered, result.owed))},
+                   {result.owed == 0 ? "-" : percent(part(result.delivered, result.owed))},
                    {worst == nullptr ? "-" : percent(part(worst->delivered, worst->owed))},
                    {kDebug < std::ssize(result.wait_of_kind) ? time(wait_of(result, kDebug).p90)
                                                              : "-"},
@@ -361,6 +365,22 @@ std::string teams_table(const Context& context, const OutputOptions& output,
 
 double rounded(double value, double places) { return std::round(value * places) / places; }
 
+/// Null where nothing was owed.
+api::Json ratio_json(Int128 delivered, Int128 owed) {
+  return owed == 0 ? api::Json() : api::Json(rounded(part(delivered, owed), 1e4));
+}
+
+/// Jobs that the engine would not take under a policy.
+std::string refused_text(const std::vector<SharingRun>& runs) {
+  std::string text;
+  for (const SharingRun& run : runs) {
+    if (run.result.refused == 0) continue;
+    text += "Refused by " + std::string(name_of(run.rule)) + ": " + grouped(run.result.refused) +
+            " of " + grouped(run.result.jobs) + " jobs; they are in no figure.\n";
+  }
+  return text;
+}
+
 api::Json run_json(const SharingRun& run) {
   const sim::TrialResult& result = run.result;
   api::Json json = api::Json::object();
@@ -369,7 +389,7 @@ api::Json run_json(const SharingRun& run) {
   json["started"] = result.started;
   json["finished"] = result.finished;
   json["refused"] = result.refused;
-  json["delivered_ratio"] = rounded(part(result.delivered, result.owed), 1e4);
+  json["delivered_ratio"] = ratio_json(result.delivered, result.owed);
   json["occupancy"] = rounded(part(result.held, result.capacity), 1e4);
   json["preemptions"] = result.evictions;
   json["lost_gpu_hours"] = rounded(gpu_hours(result.lost), 10);
@@ -383,7 +403,7 @@ api::Json run_json(const SharingRun& run) {
     one["started"] = queue.started;
     one["owed_gpu_hours"] = rounded(gpu_hours(queue.owed), 10);
     one["delivered_gpu_hours"] = rounded(gpu_hours(queue.delivered), 10);
-    one["delivered_ratio"] = rounded(part(queue.delivered, queue.owed), 1e4);
+    one["delivered_ratio"] = ratio_json(queue.delivered, queue.owed);
     one["gpu_hours"] = rounded(gpu_hours(queue.held), 10);
     one["wait_seconds"] = spread_json(queue.wait);
     json["queues"].push_back(std::move(one));
@@ -427,7 +447,7 @@ int study_sharing(Context& context, const SharingOptions& options) {
                 << options.debug_under
                 << ", none of the team's in the 5 minutes before. The other waits are of all other "
                    "jobs that started.\n"
-                << left_out_text(*source);
+                << refused_text(runs) << left_out_text(*source);
     return kExitOk;
   }
   api::Json document = api::Json::object();

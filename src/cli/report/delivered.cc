@@ -117,7 +117,7 @@ void add_row(Page& page, const RowText& row, const std::string& by, int places) 
                       {fixed_text(h.owed, places)},
                       {fixed_text(h.delivered, places)},
                       {percent_text(row.exact.delivered, row.exact.owed)}});
-  page.csv += report::csv_row({is_all ? "all" : "group", row.name,
+  page.csv += report::csv_row({is_all ? "all" : "group", report::csv_name(row.name),
                                row.part ? decimal_text(*row.part, 3) : "",
                                decimal_text(h.wanted, places), decimal_text(h.held, places),
                                decimal_text(h.owed, places), decimal_text(h.delivered, places),

@@ -113,7 +113,7 @@ void fill_page(Page& page, const std::vector<IdleRow>& rows, const std::string& 
     const bool is_all = &row == &rows.back();
     const std::string name = row.name.empty() ? "(not told)" : row.name;
     std::vector<Cell> cells{{name}};
-    std::vector<std::string> fields{is_all ? "all" : row.name};
+    std::vector<std::string> fields{is_all ? "all" : report::csv_name(row.name)};
     api::Json json = api::Json::object();
     json["line"] = is_all ? "all" : "group";
     if (!is_all) json[by] = row.name.empty() ? api::Json() : api::Json(row.name);

@@ -153,7 +153,7 @@ std::string lines_csv(const ReportLines& report, const Shape& shape) {
   if (shape.has_budget) head.insert(head.end(), {"budget", "budget_spent"});
   std::string text = report::csv_row(head);
   for (const ReportLine& line : report.lines) {
-    std::vector<std::string> row{std::string(name_of(line.kind)), line.name};
+    std::vector<std::string> row{std::string(name_of(line.kind)), report::csv_name(line.name)};
     for (const auto& [name, figure] : figures_of(line, report, shape)) {
       const bool is_money = figure.second == ReportLines::kMoneyPlaces;
       std::string number = is_money ? fixed_text(figure.first, figure.second)

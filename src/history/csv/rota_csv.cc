@@ -76,11 +76,7 @@ class Writer {
     line_ += text;
   }
   void text(std::string_view text) {
-    std::string clean(text);
-    for (char& c : clean) {
-      if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
-    }
-    std::string field = report::csv_field(clean);
+    std::string field = report::csv_field(without_control(text));
     if (!field.empty() && field.front() == '#') field = "\"" + field + "\"";
     plain(field);
   }
@@ -148,8 +144,8 @@ void write_history_csv(const JobHistory& history, std::ostream& output) {
 }
 
 bool is_rota_csv(std::string_view sample) {
-  return header_has(sample, std::to_array<std::string_view>({"job", "attempt", "gpus_wanted",
-                                                             "gpus_held", "outcome"}));
+  return header_has(sample, std::to_array<std::string_view>({"job", "attempt", "gpus_held",
+                                                             "outcome"}));
 }
 
 Status import_rota_csv(ImportRun& run) {

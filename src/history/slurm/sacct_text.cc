@@ -135,6 +135,7 @@ class SacctReader {
     restarted_ = restarted_ || parse_whole(told(Field::kRestarts)).value_or(0) > 0;
     last_step_ = Duration(-1);
     run_.builder.add(row_, run_.here());
+    has_jobs_ = true;
   }
 
   void texts() {
@@ -170,6 +171,17 @@ class SacctReader {
     return std::nullopt;
   }
 
+  /// Times without a zone jump by an hour where summer time begins or ends; Elapsed does not.
+  void mend_end(Duration elapsed) {
+    const Duration off = *row_.ended - *row_.started - elapsed;
+    if (off != Duration::hours(1) && off != Duration::hours(-1)) return;
+    row_.ended = *row_.started + elapsed;
+    run_.builder.count(RowFate::kKept,
+                       "ran while the clock was put forward or back; ended at Start + Elapsed "
+                       "(TZ=UTC sacct writes times that do not jump)",
+                       run_.here(column(Field::kEnd)), told(Field::kEnd));
+  }
+
   void times() {
     row_.submitted = instant(Field::kSubmit);
     row_.eligible = instant(Field::kEligible);
@@ -187,6 +199,7 @@ class SacctReader {
     // Suspended time is no run time; only then does Elapsed differ from end - start.
     const auto suspended = parse_length(told(Field::kSuspended), TimeUnit::kSeconds);
     if (elapsed && suspended && suspended->ns() > 0) row_.run_told = elapsed;
+    else if (elapsed && row_.started && row_.ended && has_ended(row_.outcome)) mend_end(*elapsed);
     const std::string_view limit = told(Field::kTimelimit);
     if (same_word(limit, "UNLIMITED")) {
       row_.limit_kind = TimeLimit::kNone;
@@ -262,7 +275,7 @@ class SacctReader {
     ImportNotes& notes = run_.builder.notes();
     if (!has(Field::kAllocTres) && !has(Field::kAllocGres)) {
       notes.remark("no column AllocTRES: what jobs held on GPUs is not known; export with -o ALL");
-    } else if (!tres_.saw_devices()) {
+    } else if (has_jobs_ && !tres_.saw_devices()) {
       notes.remark("no job shows a GPU: Slurm counts them only with "
                    "AccountingStorageTRES=gres/gpu in slurm.conf");
     }
@@ -280,6 +293,7 @@ class SacctReader {
   std::size_t width_ = 0;
   JobRow row_;
   bool sound_ = true;
+  bool has_jobs_ = false;
   bool restarted_ = false;
   Duration last_step_{-1};
 };

@@ -195,6 +195,25 @@ TEST(Sacct, RowsThatCannotBeReadAreCountedWithTheirLines) {
   EXPECT_EQ(history->notes().kinds[1].places.front(), "s.psv:4:5: Submit 'soon'");
 }
 
+// Berlin: 01:30 to 03:30 is an hour in March, and 02:50 to 02:10 twenty minutes in October.
+TEST(Sacct, ARunAcrossTheChangeOfSummerTimeIsAsLongAsElapsedSays) {
+  const std::string row = "|2026-01-01T00:00:00|";
+  const auto history = read(
+      "JobID|Submit|Start|End|Elapsed|Suspended|State|AllocTRES\n"
+      "1" + row + "2026-03-29T01:30:00|2026-03-29T03:30:00|01:00:00|00:00:00|COMPLETED|gres/gpu=2\n"
+      "2" + row + "2026-10-25T02:50:00|2026-10-25T02:10:00|00:20:00|00:00:00|FAILED|gres/gpu=2\n"
+      "3" + row + "2026-05-05T10:00:00|2026-05-05T12:00:00|01:00:00|01:00:00|FAILED|gres/gpu=2\n"
+      "4" + row + "2026-05-05T10:00:00|2026-05-05T12:00:00|02:00:00|00:00:00|FAILED|gres/gpu=2\n");
+  ASSERT_TRUE(history);
+  ASSERT_EQ(history->attempts().size(), 4U);
+  EXPECT_EQ(history->attempts()[0].run_time(), Duration::hours(1));
+  EXPECT_EQ(history->attempts()[1].run_time(), Duration::minutes(20));
+  EXPECT_EQ(history->attempts()[2].run_time(), Duration::hours(1)) << "suspended";
+  EXPECT_EQ(*history->attempts()[2].ended - *history->attempts()[2].started, Duration::hours(2));
+  EXPECT_EQ(history->attempts()[3].run_time(), Duration::hours(2));
+  EXPECT_EQ(history->notes().count_of(RowFate::kKept), 2);
+}
+
 TEST(Sacct, SaysWhatAnExportCannotTell) {
   const auto history = read(
       "JobID|Submit|Start|End|State\n"
