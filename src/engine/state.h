@@ -116,10 +116,12 @@ struct Account {
   }
 };
 
-/// When the two parts of a job leave: what it holds, and the tasks told to stop. None: never.
+/// When the parts of a job leave: what it holds, the tasks told to stop, and the place held for it
+/// elsewhere. None: never.
 struct Leaves {
   std::optional<Instant> held;
   std::optional<Instant> leaving;
+  std::optional<Instant> next = std::nullopt;
   friend bool operator==(const Leaves&, const Leaves&) = default;
 };
 
