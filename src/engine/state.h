@@ -480,6 +480,17 @@ struct Mix {
 
   void add(const TaskKind& kind, std::int64_t tasks);
   void look();
+  /// Called once for all that came at one instant, so that the order among them cannot matter.
+  void look_if_grown();
+  /// Then it was looked at with every task.
+  template <class Reader>
+  void get_as_of_format_3(Reader& reader) {
+    reader.get(seen);
+    reader.get(version);
+    for (const auto& [kind, tasks] : seen) seen_total += tasks;
+    used = seen;
+    used_total = seen_total;
+  }
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("seen", self.seen);
