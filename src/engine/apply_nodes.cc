@@ -251,6 +251,7 @@ Status Core::on(const DeviceReported& e) {
       break;
     case DeviceCondition::kForeign:
       set(kForeign, true);
+      drop_moves_to(known->second, e.device);
       device.foreign_pid = e.pid;
       device.foreign_user = e.user;
       device.foreign_memory = e.memory;
@@ -263,6 +264,7 @@ Status Core::on(const DeviceReported& e) {
       break;
     case DeviceCondition::kHeld:
       set(kHeldByLeftovers, true);
+      drop_moves_to(known->second, e.device);
       device.held_pid = e.pid;
       break;
     case DeviceCondition::kHeldGone:

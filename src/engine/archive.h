@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -94,9 +95,20 @@ class Reader {
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return bytes_.empty(); }
+  /// What an older version wrote has fewer fields: those that it lacks keep what they are.
+  void set_format(std::uint64_t format) { format_ = format; }
 
   template <class T>
-  void operator()(std::string_view, T& value) { get(value); }
+  void operator()(std::string_view name, T& value) {
+    constexpr std::uint64_t kMovesAndKeptMix = 4;
+    if (format_ < kMovesAndKeptMix) {
+      if (name == "next_place" || name == "consolidation") return;
+      if constexpr (requires { value.get_as_of_format_3(*this); }) {
+        return value.get_as_of_format_3(*this);
+      }
+    }
+    get(value);
+  }
 
   template <class T>
   void get(T& value) {
@@ -198,6 +210,7 @@ class Reader {
   void get_object(T& value) { T::fields(value, *this); }
 
   std::string_view bytes_;
+  std::uint64_t format_ = std::numeric_limits<std::uint64_t>::max();
   bool ok_ = true;
 };
 

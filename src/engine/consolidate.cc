@@ -122,13 +122,12 @@ std::optional<Moves> rearrange(Core& core, const JobRec& claimant, const Site& s
   return moves;
 }
 
-/// Whether the moves cost less GPU time than the claimant would spend waiting.
-bool pays(Core& core, const JobRec& claimant, const Site& site) {
-  const Int128 need = claimant.task_milli * claimant.tasks_min();
+/// GPU time that the claimant would spend waiting, beyond the grace; none: it is unknown.
+std::optional<Int128> waste_of_waiting(Core& core, const JobRec& claimant) {
   const auto otherwise = core.reserve(claimant);
-  if (!otherwise) return true;
+  if (!otherwise) return std::nullopt;
   const Duration saved = otherwise->at - core.state.now - core.state.policy.grace;
-  return site.lost < need * saved.ns();
+  return static_cast<Int128>(claimant.task_milli * claimant.tasks_min()) * saved.ns();
 }
 
 }  // namespace
@@ -137,15 +136,17 @@ std::optional<Moves> Core::find_moves(const JobRec& claimant) {
   const Request& wish = request(claimant);
   const std::int64_t need = claimant.task_milli * claimant.tasks_min();
   // Moves free nothing in sum.
-  const bool could_help = wish.kind == NeedKind::kWhole && claimant.shape.min_tasks == 0 &&
-                          need >= 2 * kWholeGpu.value() && need <= ledger.milli_free_open();
+  const bool could_help = wish.kind == NeedKind::kWhole && claimant.spec.charge &&
+                          claimant.shape.min_tasks == 0 && need >= 2 * kWholeGpu.value() &&
+                          need <= ledger.milli_free_open();
   if (!could_help) return std::nullopt;
   const Movers movers = movers_for(*this, wish);
+  std::optional<std::optional<Int128>> waste;
   for (const Site& site : sites_of(*this, wish, movers)) {
     auto moves = rearrange(*this, claimant, site, movers.at(site.node));
     if (!moves) continue;
-    if (!pays(*this, claimant, site)) return std::nullopt;
-    return moves;
+    if (!waste) waste = waste_of_waiting(*this, claimant);
+    if (!*waste || site.lost < **waste) return moves;
   }
   return std::nullopt;
 }

@@ -273,6 +273,7 @@ struct Core {
   std::optional<Tasks> place_beside(const Reservation& reservation, const JobRec& candidate,
                                     std::int64_t least, std::int64_t most);
   [[nodiscard]] std::optional<Instant> leaves(const JobRec& job) const;
+  [[nodiscard]] std::optional<Instant> leaves_next_place(const JobRec& job) const;
   [[nodiscard]] Leaves leaves_in_parts(const JobRec& job) const;
   /// Brings the future in step with the present.
   void follow_present();

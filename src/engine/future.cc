@@ -14,20 +14,23 @@ void Future::start(const Ledger& present, Instant at) {
 }
 
 void Future::enter(const JobRec& job, const Leaves& leaves) {
-  if (leaves.held) order_.insert({*leaves.held, job.id, false, &job});
-  if (leaves.leaving) order_.insert({*leaves.leaving, job.id, true, &job});
+  for (const Part& part : kParts) {
+    if (leaves.*part.at) order_.insert({*(leaves.*part.at), job.id, part, &job});
+  }
 }
 
 void Future::remove(const JobRec& job) {
-  if (job.expected.held) order_.erase({*job.expected.held, job.id, false, &job});
-  if (job.expected.leaving) order_.erase({*job.expected.leaving, job.id, true, &job});
+  for (const Part& part : kParts) {
+    if (job.expected.*part.at) order_.erase({*(job.expected.*part.at), job.id, part, &job});
+  }
 }
 
 void Future::adopt(JobRec& job, const Leaves& leaves) {
   job.expected = leaves;
   enter(job, leaves);
-  if (gone(leaves.held)) ledger_.give(job.held);
-  if (gone(leaves.leaving)) ledger_.give(job.leaving);
+  for (const Part& part : kParts) {
+    if (gone(leaves.*part.at)) ledger_.give(job.*part.tasks);
+  }
 }
 
 void Future::join(JobRec& job, const Leaves& leaves) {
@@ -44,6 +47,8 @@ void Future::take(const JobRec& job, const TaskAlloc& task) {
 void Future::part(JobRec& job) {
   if (!gone(job.expected.held)) ledger_.give(job.held);
   if (!gone(job.expected.leaving)) ledger_.give(job.leaving);
+  // The place held for it elsewhere is not given back yet.
+  if (gone(job.expected.next)) ledger_.take(job.next_place);
   remove(job);
   job.expected = {};
 }
@@ -59,8 +64,10 @@ bool Future::expect(JobRec& job, const Leaves& leaves) {
   };
   change(job.held, gone(job.expected.held), gone(leaves.held));
   change(job.leaving, gone(job.expected.leaving), gone(leaves.leaving));
+  change(job.next_place, gone(job.expected.next), gone(leaves.next));
   const bool sooner = earlier(job.expected.held, leaves.held) ||
-                      earlier(job.expected.leaving, leaves.leaving);
+                      earlier(job.expected.leaving, leaves.leaving) ||
+                      earlier(job.expected.next, leaves.next);
   remove(job);
   job.expected = leaves;
   enter(job, leaves);
@@ -71,7 +78,7 @@ void Future::move_to(Instant at) {
   if (at == at_) return;
   constexpr JobId kLast(std::numeric_limits<std::uint64_t>::max());
   const auto after = [&](Instant instant) {
-    return order_.upper_bound({instant, kLast, true, nullptr});
+    return order_.upper_bound({instant, kLast, kParts.back(), nullptr});
   };
   const auto from = after(std::min(at, at_));
   const auto to = after(std::max(at, at_));
@@ -89,7 +96,7 @@ void Future::move_to(Instant at) {
 std::optional<Instant> Future::next_leave(Instant from, Late late) const {
   if (order_.empty()) return std::nullopt;
   if (late == Late::kCountAsNow && order_.begin()->at <= from) return from;
-  const auto next = order_.lower_bound({from, JobId(), false, nullptr});
+  const auto next = order_.lower_bound({from, JobId(), kParts.front(), nullptr});
   if (next == order_.end()) return std::nullopt;
   return next->at;
 }

@@ -8,6 +8,7 @@
 // start O(devices + jobs).
 #pragma once
 
+#include <array>
 #include <compare>
 #include <optional>
 #include <set>
@@ -51,15 +52,24 @@ class Future {
   [[nodiscard]] std::optional<Instant> next_leave(Instant from, Late late) const;
 
  private:
+  /// What of a job leaves at one instant.
+  struct Part {
+    int number = 0;
+    std::optional<Instant> Leaves::* at = nullptr;
+    Tasks JobRec::* tasks = nullptr;
+  };
+  static constexpr std::array<Part, 3> kParts{Part{0, &Leaves::held, &JobRec::held},
+                                              Part{1, &Leaves::leaving, &JobRec::leaving},
+                                              Part{2, &Leaves::next, &JobRec::next_place}};
   struct Entry {
     Instant at;
     JobId id;
-    bool leaving = false;
+    Part part;
     const JobRec* job = nullptr;
-    [[nodiscard]] const Tasks& tasks() const { return leaving ? job->leaving : job->held; }
+    [[nodiscard]] const Tasks& tasks() const { return job->*part.tasks; }
     friend bool operator<(const Entry& a, const Entry& b) {
       if (a.at != b.at) return a.at < b.at;
-      return a.id != b.id ? a.id < b.id : a.leaving < b.leaving;
+      return a.id != b.id ? a.id < b.id : a.part.number < b.part.number;
     }
   };
   [[nodiscard]] bool gone(const std::optional<Instant>& leaves) const {

@@ -89,12 +89,14 @@ void check_future(const Core& core, Broken& out) {
     const Instant at = core.future.at();
     if (job.expected.held && *job.expected.held <= at) then.give(job.held);
     if (job.expected.leaving && *job.expected.leaving <= at) then.give(job.leaving);
+    if (job.expected.next && *job.expected.next <= at) then.give(job.next_place);
     const Leaves leaves = core.leaves_in_parts(job);
     if (!core.unsettled.contains(id) && !(leaves == job.expected)) {
       out.push_back("job " + std::to_string(id.value()) + " leaves at another instant than noted");
     }
     if (leaves.held) leaving.insert({*leaves.held, &job.held});
     if (leaves.leaving) leaving.insert({*leaves.leaving, &job.leaving});
+    if (leaves.next) leaving.insert({*leaves.next, &job.next_place});
   }
   if (!(then == core.future.ledger())) {
     out.push_back("the future differs from the present without those who leave");

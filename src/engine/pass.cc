@@ -339,6 +339,7 @@ bool Core::run_pass() {
 CycleResult Core::run_cycle(Instant now) {
   CycleResult result;
   advance(now, result.decisions);
+  state.mix.look_if_grown();
   const bool claims_started = start_claims();
   if (shares_stale || state.policy.fairness != FairnessKind::kInstant) divide_shares();
   if (!with_deadline.empty()) place_deadlines();

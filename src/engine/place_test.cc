@@ -333,6 +333,7 @@ class World {
       const TaskShape& task = shape.task;
       state_.mix.add({task.gpus.value(), task.cpus, task.memory.value(), shape.models},
                      shape.tasks);
+      state_.mix.look_if_grown();
     }
     return shape;
   }

@@ -23,6 +23,12 @@ std::optional<Instant> Core::leaves(const JobRec& job) const {
   return std::max(state.now, job.limit_ends().value_or(later(state.now, *job.spec.time_limit)));
 }
 
+/// Of one that moves: it starts there as soon as it is gone.
+std::optional<Instant> Core::leaves_next_place(const JobRec& job) const {
+  if (!job.spec.time_limit) return std::nullopt;
+  return later(std::max(*job.leaves_at, state.now), *job.spec.time_limit);
+}
+
 Ledger Core::idle_ledger() const {
   Ledger idle = ledger;
   for (const JobId id : active) {
@@ -40,10 +46,7 @@ std::vector<Busy> Core::busy_intervals() const {
     const JobRec& job = *state.jobs.find(id);
     out.push_back({id, state.now, leaves(job), job.held});
     if (!job.next_place.empty()) {
-      const auto& limit = job.spec.time_limit;
-      const Instant gone = std::max(*job.leaves_at, state.now);
-      out.push_back({id, state.now, limit ? std::optional(later(gone, *limit)) : std::nullopt,
-                     job.next_place});
+      out.push_back({id, state.now, leaves_next_place(job), job.next_place});
     }
     if (!job.leaving.empty()) {
       out.push_back({id, state.now, std::max(*job.leaves_at, state.now), job.leaving});
@@ -55,6 +58,7 @@ std::vector<Busy> Core::busy_intervals() const {
 
 Leaves Core::leaves_in_parts(const JobRec& job) const {
   Leaves out{leaves(job), std::nullopt};
+  if (!job.next_place.empty()) out.next = leaves_next_place(job);
   if (job.leaving.empty()) return out;
   // Tasks told to stop are gone with the job at the latest.
   out.leaving = std::max(*job.leaves_at, state.now);
@@ -63,7 +67,7 @@ Leaves Core::leaves_in_parts(const JobRec& job) const {
 }
 
 void Core::note_unsettled(const JobRec& job) {
-  const bool settled = job.phase == Phase::kRunning && job.leaving.empty();
+  const bool settled = job.phase == Phase::kRunning && job.leaving_alloc.empty();
   if (settled || !active.contains(job.id)) {
     unsettled.erase(job.id);
   } else {

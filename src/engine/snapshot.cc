@@ -7,6 +7,7 @@ namespace rota::engine {
 
 namespace {
 constexpr std::uint64_t kFormat = 4;
+constexpr std::uint64_t kOldestFormat = 3;
 // Reservations that are kept from cycle to cycle; the timeline follows from them.
 void save_plan(Writer& writer, const ConservativePlan& plan) {
   writer.put(plan.valid);
@@ -53,7 +54,8 @@ Status Core::load(std::string_view snapshot) {
   Reader reader(snapshot);
   std::uint64_t format = 0;
   reader.get(format);
-  if (!reader.ok() || format != kFormat) return corrupt;
+  if (!reader.ok() || format < kOldestFormat || format > kFormat) return corrupt;
+  reader.set_format(format);
   reader.get(state);
   std::uint64_t count = 0;
   reader.get(count);

@@ -95,9 +95,12 @@ void JobTable::erase(JobId id) {
 }
 
 void Mix::add(const TaskKind& kind, std::int64_t tasks) {
-  constexpr std::int64_t kPart = 16;
   seen[kind] += tasks;
   seen_total += tasks;
+}
+
+void Mix::look_if_grown() {
+  constexpr std::int64_t kPart = 16;
   if (seen_total - used_total >= std::max<std::int64_t>(1, used_total / kPart)) look();
 }
 

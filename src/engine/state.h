@@ -116,10 +116,12 @@ struct Account {
   }
 };
 
-/// When the two parts of a job leave: what it holds, and the tasks told to stop. None: never.
+/// When the parts of a job leave: what it holds, the tasks told to stop, and the place held for it
+/// elsewhere. None: never.
 struct Leaves {
   std::optional<Instant> held;
   std::optional<Instant> leaving;
+  std::optional<Instant> next = std::nullopt;
   friend bool operator==(const Leaves&, const Leaves&) = default;
 };
 
@@ -478,6 +480,17 @@ struct Mix {
 
   void add(const TaskKind& kind, std::int64_t tasks);
   void look();
+  /// Called once for all that came at one instant, so that the order among them cannot matter.
+  void look_if_grown();
+  /// Then it was looked at with every task.
+  template <class Reader>
+  void get_as_of_format_3(Reader& reader) {
+    reader.get(seen);
+    reader.get(version);
+    for (const auto& [kind, tasks] : seen) seen_total += tasks;
+    used = seen;
+    used_total = seen_total;
+  }
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("seen", self.seen);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/json.h"
+#include "base/digest.h"
 
 namespace rota::server {
 namespace {
@@ -30,6 +31,17 @@ Error differs(const store::JournalRow& row, const std::string& why) {
                      std::to_string(row.seq) + ", " + row.kind + ": " + why +
                      "): another version of rota wrote it. Start that version once, stop it "
                      "cleanly with SIGTERM, then start this one"};
+}
+
+/// Whether the engine is the one that was written. Of an older format, which stands in the first
+/// eight bytes, load() has checked the bytes, and today's would be others.
+bool restores(const store::SnapshotRow& row, const engine::Engine& loaded) {
+  constexpr std::size_t kFormatSize = 8;
+  if (loaded.digest() == row.digest) return true;
+  Digest digest;
+  digest.add(row.state);
+  return digest.value() == row.digest &&
+         row.state.compare(0, kFormatSize, loaded.save(), 0, kFormatSize) != 0;
 }
 
 }  // namespace
@@ -82,7 +94,7 @@ Status EngineLog::load_snapshot() {
   if (!rows.ok()) return rows.error();
   for (const store::SnapshotRow& row : *rows) {
     Result<engine::Engine> loaded = engine::Engine::load(row.state);
-    if (!loaded.ok() || loaded->digest() != row.digest) continue;
+    if (!loaded.ok() || !restores(row, *loaded)) continue;
     engine_ = *std::move(loaded);
     last_seq_ = row.seq;
     return {};

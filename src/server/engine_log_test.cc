@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
 #include <filesystem>
+#include <fstream>
 
+#include "base/digest.h"
 #include "store/database.h"
 
 namespace rota::server {
@@ -98,6 +101,57 @@ TEST_F(EngineLogTest, WithNeitherSnapshotNorStartItSaysSo) {
   const Result<EngineLog> log = EngineLog::recover(*store);
   ASSERT_FALSE(log.ok());
   EXPECT_EQ(log.error().code, ErrorCode::kCorruption);
+}
+
+/// Bytes in hexadecimal; `*N` stands for N zeros.
+std::string bytes_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string out;
+  for (std::string word; file >> word;) {
+    if (word.front() == '*') {
+      out.append(std::stoul(word.substr(1)), '\0');
+      continue;
+    }
+    for (std::size_t i = 0; i + 1 < word.size(); i += 2) {
+      unsigned byte = 0;
+      std::from_chars(word.data() + i, word.data() + i + 2, byte, 16);
+      out += static_cast<char>(byte);
+    }
+  }
+  return out;
+}
+
+TEST_F(EngineLogTest, ASnapshotOfTheFormatBeforeIsTakenOver) {
+  const std::string state = bytes_in(ROTA_SOURCE_DIR "/tests/data/snapshot-format-3.txt");
+  Digest digest;
+  digest.add(state);
+  {
+    const auto store = open();
+    store->begin();
+    const std::int64_t seq = store->append(Instant(1), kCycleRow, "{}");
+    store->put_snapshot(
+        {.seq = seq, .time = Instant(1), .digest = digest.value(), .state = state});
+    ASSERT_TRUE(store->commit().ok());
+  }
+  const auto store = open();
+  Result<EngineLog> log = EngineLog::recover(*store);
+  ASSERT_TRUE(log.ok()) << log.error().message;
+  const engine::Engine& engine = log->engine();
+  EXPECT_EQ(engine.live_jobs(), (std::vector<JobId>{JobId(1), JobId(2), JobId(3), JobId(12),
+                                                    JobId(13), JobId(14)}));
+  for (const std::uint64_t id : {1, 2, 3}) {
+    EXPECT_EQ(engine.job(JobId(id))->state, JobState::kRunning);
+  }
+  EXPECT_EQ(engine.policy().consolidation, Consolidation::kOff);
+  EXPECT_EQ(engine.check_invariants(), std::vector<std::string>());
+  // From here on it is written as any other.
+  store->begin();
+  log->snapshot();
+  ASSERT_TRUE(store->commit().ok());
+  const std::uint64_t before = engine.digest();
+  Result<EngineLog> again = EngineLog::recover(*store);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->engine().digest(), before);
 }
 
 TEST_F(EngineLogTest, DecisionsOfAnotherVersionAreNoticed) {

@@ -34,8 +34,8 @@ TaskShape Happenings::task_from(std::uint32_t number) {
     task.gpus = MilliGpu(0);
     task.cpus = 1 + digits.below(8);
   } else {
-    constexpr std::array<std::int64_t, 5> kCounts{1, 2, 3, 4, 8};
-    task.gpus = whole_gpus(kCounts[digits.below(5)]);
+    constexpr std::array<std::int64_t, 7> kCounts{1, 2, 1, 4, 8, 1, 3};
+    task.gpus = whole_gpus(kCounts[digits.below(7)]);
     if (digits.rarely(5)) task.cpus = 4;
     if (digits.rarely(5)) task.memory = gibibytes(300);
   }
@@ -245,6 +245,7 @@ Happening Happenings::new_policy(const Step& step) {
   set.policy.grace = Duration::seconds(digits.below(3) * 20);
   set.policy.backfill = static_cast<Backfill>(digits.below(4));
   set.policy.reclaim = static_cast<Reclaim>(digits.below(3));
+  if (digits.below(3) == 2) set.policy.consolidation = static_cast<Consolidation>(digits.below(2));
   if (digits.below(3) == 2) set.policy.order = static_cast<Order>(digits.below(3));
   out.events.push_back(set);
   return out;

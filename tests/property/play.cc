@@ -1,6 +1,8 @@
 #include "tests/property/play.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/text.h"
 
@@ -10,6 +12,7 @@ namespace {
 
 constexpr int kRoundsMax = 500;
 std::uint64_t all_events = 0;
+std::uint64_t all_moves = 0;
 
 class Play {
  public:
@@ -28,6 +31,7 @@ class Play {
     played_.broken = watch_.broken();
     played_.digest = engine_.digest();
     all_events += played_.events;
+    all_moves += played_.moves;
     return std::move(played_);
   }
 
@@ -35,6 +39,9 @@ class Play {
   bool tell(const Event& event) {
     ++played_.events;
     const bool accepted = engine_.apply(now_, event).ok();
+    if (const auto* end = std::get_if<AttemptEnded>(&event)) {
+      if (told_to_leave_.erase(end->job) > 0) left_[end->job] = now_;
+    }
     if (accepted) watch_.see(now_, event);
     return accepted;
   }
@@ -88,8 +95,16 @@ class Play {
   void carry_out(const Decision& decision) {
     played_.log.push_back(words(decision));
     watch_.see(now_, decision);
-    if (const auto* d = std::get_if<StartAttempt>(&decision)) world_.start(now_, *d);
-    if (const auto* d = std::get_if<StopAttempt>(&decision)) world_.stop(now_, *d);
+    if (const auto* d = std::get_if<StartAttempt>(&decision)) {
+      world_.start(now_, *d);
+      if (const auto left = left_.find(d->job); left != left_.end() && left->second == now_) {
+        ++played_.moves;
+      }
+    }
+    if (const auto* d = std::get_if<StopAttempt>(&decision)) {
+      world_.stop(now_, *d);
+      if (d->cause == StopCause::kPreempted) told_to_leave_.insert(d->job);
+    }
     if (const auto* d = std::get_if<StopTasks>(&decision)) world_.stop_tasks(now_, *d);
     if (const auto* d = std::get_if<GrowTasks>(&decision)) world_.grow(*d);
   }
@@ -161,6 +176,8 @@ class Play {
   Watch watch_;
   Instant now_;
   std::uint64_t steps_ = 0;
+  std::set<JobId> told_to_leave_;    // for another job, and still there
+  std::map<JobId, Instant> left_;    // when those last did
   Played played_;
 };
 
@@ -179,5 +196,7 @@ std::string difference(const Played& a, const Played& b) {
 }
 
 std::uint64_t events_played() { return all_events; }
+
+std::uint64_t moves_played() { return all_moves; }
 
 }  // namespace rota::property

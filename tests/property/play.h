@@ -28,6 +28,7 @@ struct Played {
   std::vector<std::string> log;     // decisions in words, names as numbers
   std::uint64_t digest = 0;         // of the last state
   std::uint64_t events = 0;
+  std::uint64_t moves = 0;          // jobs that left for another and started again at once
 };
 
 Played play(const Script& script, const Twist& twist);
@@ -37,5 +38,6 @@ std::string difference(const Played& a, const Played& b);
 
 /// Events applied by all plays of this process.
 std::uint64_t events_played();
+std::uint64_t moves_played();
 
 }  // namespace rota::property

@@ -14,7 +14,8 @@ TEST(Promises, HoldAtEveryInstant) {
   check_property("every promise holds", {.cases = 400, .steps = 60}, [](const Script& script) {
     return play(script, {}).broken;
   });
-  std::cout << events_played() << " events\n";
+  std::cout << events_played() << " events, " << moves_played() << " moves\n";
+  EXPECT_GT(moves_played(), 0U);
 }
 
 TEST(Promises, HoldInLongRuns) {
@@ -28,6 +29,11 @@ TEST(Promises, HoldWhereTheyOnceBroke) {
                           {{0, {0, 450169, 0, 0, 994369, 209792}}, {88, {0, 912, 0, 0, 0, 0}}}};
   const Played played = play(over_limit, {});
   EXPECT_EQ(played.broken, "") << testing::PrintToString(played.log);
+
+  Script late_task{{}, {{0, {11268, 70580, 804758, 0, 0, 64}}, {0, {0, 0, 0, 0, 0, 36864}}}};
+  late_task.stage[18] = 5321;
+  const Played shrunk = play(late_task, {});
+  EXPECT_EQ(shrunk.broken, "") << testing::PrintToString(shrunk.log);
 }
 
 /// Plays the script plainly and with the twist; the twist must not matter.

@@ -43,7 +43,10 @@ Policy policy_from(Numbers& numbers) {
   policy.fairness = static_cast<FairnessKind>(Digits(numbers.take()).below(3));
   policy.fairness_span = Duration::hours(1);
   policy.backfill = static_cast<Backfill>(numbers.below(4));
-  policy.placement = numbers.below(4) == 3 ? Placement::kSpread : Placement::kPack;
+  constexpr std::array<Placement, 4> kPlacements{Placement::kPack, Placement::kPack,
+                                                 Placement::kLeastFragmentation,
+                                                 Placement::kSpread};
+  policy.placement = kPlacements[numbers.below(4)];
   constexpr std::array<Reclaim, 4> kReclaim{Reclaim::kShare, Reclaim::kShare, Reclaim::kQuota,
                                             Reclaim::kOff};
   policy.reclaim = kReclaim[numbers.below(4)];
@@ -57,7 +60,7 @@ Policy policy_from(Numbers& numbers) {
   policy.cpus_reserved_per_gpu = rest.below(2) * 2;
   if (rest.below(2) == 1) policy.session_idle_end = Duration::minutes(20);
   if (rest.below(2) == 1) policy.session_idle_warn = Duration::minutes(10);
-  if (rest.below(3) == 2) policy.consolidation = Consolidation::kDrainOne;
+  if (rest.below(2) == 1) policy.consolidation = Consolidation::kDrainOne;
   return policy;
 }
 
