@@ -23,8 +23,8 @@ TEST(Promises, HoldInLongRuns) {
                  [](const Script& script) { return play(script, {}).broken; });
 }
 
-/// The same happenings to nodes of four GPUs and plain jobs past their contract, where nobody may be
-/// taken and small jobs may move.
+/// The same happenings to nodes of four GPUs and plain jobs past their contract, where nobody may
+/// be taken and small jobs may move.
 Script where_jobs_move(Script script) {
   constexpr std::uint32_t kReclaimOff = 3;
   constexpr std::uint32_t kDrainOne = 3 * 2 * 3 * 2 * 2 * 2 * 2;
