@@ -193,7 +193,9 @@ void Core::arrive(JobRec& job) {
   const bool open = std::all_of(place.begin(), place.end(), [this](const TaskAlloc& task) {
     return ledger.node(task.node).open;
   });
-  const bool free = job.pending() && job.gates == 0 && job.evicted_at == state.now;
+  // A limit may be lower by now, and is kept by whoever starts.
+  const bool free = job.pending() && job.gates == 0 && job.evicted_at == state.now &&
+                    room_in_limits(job, 1) >= 1;
   if (free && open) order_start(job, std::move(place));
 }
 

@@ -263,7 +263,10 @@ void Watch::note_claim(Instant now, JobId victim, JobId by) {
   }
   const auto [claim, fresh] = claims_.try_emplace(by);
   if (fresh) claim->second.news = news_;
-  if (jobs_[victim].spec.charge && engine_->policy().fairness == FairnessKind::kInstant) {
+  // One claim may take several tasks of one job.
+  const bool again = claim->second.victims.contains(victim) ||
+                     claim->second.tasks.contains(victim);
+  if (!again && jobs_[victim].spec.charge && engine_->policy().fairness == FairnessKind::kInstant) {
     const auto [seen, first] = evictions_.try_emplace({victim, by}, news_);
     if (!first && seen->second == news_ && jobs_[by].ordered > jobs_[victim].ordered) {
       fail(now, word(victim) + " is evicted twice by " + word(by) + " without any news");
