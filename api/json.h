@@ -130,7 +130,7 @@ template <class T>
 /// said, since a missing key means the default.
 template <class T>
 const std::vector<bool>& filled_by_default() {
-  static const std::vector<bool> filled = [] {
+  static const std::vector<bool> kFilled = [] {
     std::vector<bool> out;
     const T defaults{};
     T::fields(defaults, [&](std::string_view, const auto& field, auto&&...) {
@@ -142,7 +142,7 @@ const std::vector<bool>& filled_by_default() {
     });
     return out;
   }();
-  return filled;
+  return kFilled;
 }
 
 /// Fields are unique, so none is looked for before it is appended.

@@ -176,7 +176,9 @@ ClusterUse device_use_of(std::span<const MetricLine> lines) {
     const std::string uuid = without_control(line.label({"UUID", "uuid"}));
     if (index.empty() && uuid.empty()) continue;
     if (!line.name.starts_with("DCGM_")) continue;
-    DeviceReading& device = found[uuid.empty() ? node + "\n" + index : uuid];
+    std::string key = uuid;
+    if (key.empty()) key.append(node).append("\n").append(index);
+    DeviceReading& device = found[key];
     device.names.node = node;
     device.names.index = index;
     device.names.uuid = uuid;

@@ -28,7 +28,7 @@ LimitUse measure_limits(const Work& work, const Window& window) {
     const WorkRun& run = work.runs_of(job).back();
     if (run.end != End::kCompleted || run.held_milli <= 0 || run.run == kNotTold) continue;
     if (gpu_time_inside(work, run, window) <= 0) continue;
-    if (job.time_limit == kNotTold || job.time_limit <= 0) {
+    if (job.time_limit <= 0) {  // kNotTold is below 0
       ++out.without_limit;
       continue;
     }

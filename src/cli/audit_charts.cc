@@ -106,9 +106,10 @@ std::string week_chart(const audit::Audit& audit) {
   for (int day = 0; day < 7; ++day) {
     svg += label(0, 34 + day * 26, "start", kDays[static_cast<std::size_t>(day)]);
     for (int hour = 0; hour < 24; ++hour) {
-      const auto slot = static_cast<std::size_t>(day * 24 + hour);
+      const int hour_of_week = day * 24 + hour;
+      const auto slot = static_cast<std::size_t>(hour_of_week);
       const Box box{48.0 + hour * 38, 18.0 + day * 26, 36, 24};
-      const std::string name = audit::hour_of_week_text(day * 24 + hour);
+      const std::string name = audit::hour_of_week_text(hour_of_week);
       const std::int64_t length = audit.timeline.length_by_hour[slot];
       if (length == 0) {
         svg += rectangle(box, "#ffffff", name + ": not in the span");

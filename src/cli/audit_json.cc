@@ -246,7 +246,10 @@ void add_figures(std::string& out, const std::string& key, const Json& value) {
     std::size_t index = 0;
     for (const auto& [name, inner] : value.items()) {
       const std::string part = value.is_array() ? std::to_string(index++) : name;
-      add_figures(out, key.empty() ? part : key + "." + part, inner);
+      std::string inner_key = key;
+      if (!inner_key.empty()) inner_key += '.';
+      inner_key += part;
+      add_figures(out, inner_key, inner);
     }
     return;
   }

@@ -101,6 +101,7 @@ template <class T>
   report::Table table(std::move(heads));
   for (const T& item : items) {
     std::vector<Cell> row;
+    row.reserve(shown.size());
     for (const Column<T>* column : shown) row.push_back(column->cell(item));
     table.add_row(std::move(row));
   }

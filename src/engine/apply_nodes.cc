@@ -164,6 +164,13 @@ std::vector<JobId> Core::jobs_on(NodeIndex node, std::int32_t device) const {
   return out;
 }
 
+void Core::drop_promises_of(NodeIndex node, std::int32_t device) {
+  drop_moves_to(node, device);
+  for (const JobId id : jobs_on(node, device)) {
+    if (job(id).phase == Phase::kClaiming) drop_claim(job(id));
+  }
+}
+
 void Core::stop_jobs_on(NodeIndex node, std::int32_t device, StopCause cause) {
   drop_moves_to(node, device);
   for (const JobId id : jobs_on(node, device)) {
@@ -251,7 +258,7 @@ Status Core::on(const DeviceReported& e) {
       break;
     case DeviceCondition::kForeign:
       set(kForeign, true);
-      drop_moves_to(known->second, e.device);
+      drop_promises_of(known->second, e.device);
       device.foreign_pid = e.pid;
       device.foreign_user = e.user;
       device.foreign_memory = e.memory;
@@ -264,7 +271,7 @@ Status Core::on(const DeviceReported& e) {
       break;
     case DeviceCondition::kHeld:
       set(kHeldByLeftovers, true);
-      drop_moves_to(known->second, e.device);
+      drop_promises_of(known->second, e.device);
       device.held_pid = e.pid;
       break;
     case DeviceCondition::kHeldGone:

@@ -169,6 +169,8 @@ struct Core {
   void count_healthy();
   void note_healthy(std::int64_t healthy, Int128 cost_rate);
   void requests_changed();
+  /// Of a device that somebody from outside has: claims and moves to it are given up.
+  void drop_promises_of(NodeIndex node, std::int32_t device);
   void stop_jobs_on(NodeIndex node, std::int32_t device, StopCause cause);
   std::vector<JobId> jobs_on(NodeIndex node, std::int32_t device) const;
 
