@@ -496,7 +496,7 @@ Status Core::on(const JobUpdated& e) {
   JobShape shape = spec.shape;
   shape.tasks = job.shape.tasks;
   shape.exclude = job.shape.exclude;
-  if (!(shape == job.shape) || spec.queue != job.spec.queue ||
+  if (!(shape == job.shape) || spec.queue != job.spec.queue || spec.user != job.spec.user ||
       (spec.shape.tasks != job.shape.tasks && job.shape.min_tasks == 0)) {
     return Error{ErrorCode::kConflict,
                  "of a running job only priority, time limit and the tasks of an elastic job can "

@@ -231,6 +231,7 @@ struct Core {
   void divide_shares();
   /// The counted form of backfill=conservative; none when the jobs or rules need the general one.
   std::optional<bool> run_counted_plan();
+  [[nodiscard]] bool over_limits(const JobRec& job) const;
   bool start_claims();
   [[nodiscard]] std::int64_t room_in_limits(const JobRec& job, std::int64_t most) const;
 

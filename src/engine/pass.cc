@@ -314,13 +314,26 @@ std::int64_t Core::room_in_limits(const JobRec& job, std::int64_t most) const {
   return room;
 }
 
+/// Whether the queues or the user of a job that holds GPUs hold more than they may.
+bool Core::over_limits(const JobRec& job) const {
+  if (milli_of(job.held) == 0) return false;
+  const bool user_over = job.user != kNone && state.users[job.user].spec.limit &&
+                         state.users[job.user].held > state.users[job.user].spec.limit->value();
+  return user_over || owners.limit_hit(job.queue, 0) != kNone;
+}
+
 bool Core::start_claims() {
   bool any = false;
   const std::set<JobId> waiting_claims = claiming;
   for (const JobId id : waiting_claims) {
     JobRec& claimant = job(id);
     if (!claimant.victims.empty()) continue;
-    order_start(claimant, {});
+    // A limit may be lower by now, and is kept by whoever starts.
+    if (over_limits(claimant)) {
+      drop_claim(claimant);
+    } else {
+      order_start(claimant, {});
+    }
     any = true;
   }
   return any;

@@ -70,6 +70,13 @@ TEST(Promises, HoldWhereTheyOnceBroke) {
   late_task.stage[18] = 5321;
   const Played shrunk = play(late_task, {});
   EXPECT_EQ(shrunk.broken, "") << testing::PrintToString(shrunk.log);
+
+  Script lowered{{}, {{0, {0, 0, 62, 0, 0, 0}}, {76, {0, 563231, 0, 0, 0, 0}},
+                      {0, {6136, 383680, 0, 0, 0, 0}}}};
+  lowered.stage[7] = 1;
+  lowered.stage[15] = 244911;
+  const Played claimed = play(lowered, {});
+  EXPECT_EQ(claimed.broken, "") << testing::PrintToString(claimed.log);
 }
 
 /// Plays the script plainly and with the twist; the twist must not matter.
