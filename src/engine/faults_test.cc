@@ -267,6 +267,33 @@ TEST_F(Faults, AWaitingJobThatChangesItsUserIsCountedForTheNewOne) {
   EXPECT_EQ(engine_.user("new")->pending, 1);
 }
 
+TEST_F(Faults, AClaimKeepsALimitThatIsLoweredWhileItsVictimLeaves) {
+  set_stage(2, Duration::seconds(60));
+  const JobId victim = submit(0, free_to_take(2));
+  cycle(0);
+  const JobId claimant = submit(100, job(2, 5));
+  cycle(100);
+  tell(110, QueueSet{QueueSpec{.name = "default", .limit = whole_gpus(1)}});
+  cycle(110);
+  end(160, victim, EndKind::kStopped);
+  cycle(160);
+  EXPECT_EQ(state(claimant), JobState::kPending);
+  tell(200, QueueSet{QueueSpec{.name = "default"}});
+  cycle(200);
+  EXPECT_EQ(state(claimant), JobState::kRunning);
+}
+
+TEST_F(Faults, TheUserOfARunningJobDoesNotChange) {
+  set_stage(1);
+  JobSpec spec = job(1);
+  spec.user = "ann";
+  const JobId id = submit(0, spec);
+  cycle(0);
+  spec.user = "bob";
+  EXPECT_TRUE(refused(10, JobUpdated{id, spec}));
+  EXPECT_EQ(engine_.job(id)->spec->user, "ann");
+}
+
 TEST_F(Faults, LookingAtAQueueChangesNothing) {
   set_stage(2);
   cycle(0);
