@@ -5,6 +5,13 @@
 namespace rota::engine {
 
 void Core::advance(Instant now, std::vector<Decision>& out) {
+  fall_due(now);
+  out.insert(out.end(), std::make_move_iterator(queued.begin()),
+             std::make_move_iterator(queued.end()));
+  queued.clear();
+}
+
+void Core::fall_due(Instant now) {
   move_to(now);
   state_changes();
   while (!begin_timers.empty() && begin_timers.begin()->first <= state.now) {
@@ -18,9 +25,6 @@ void Core::advance(Instant now, std::vector<Decision>& out) {
   }
   if (nodes_leaving > 0) advance_drains();
   if (!interactive.empty()) advance_sessions();
-  out.insert(out.end(), std::make_move_iterator(queued.begin()),
-             std::make_move_iterator(queued.end()));
-  queued.clear();
 }
 
 void Core::advance_limits() {

@@ -307,7 +307,7 @@ Status Core::on(const JobSubmitted& e) {
                 job.shape.tasks);
   count_pending(job, 1);
   waiting.insert(job);
-  plan.unplanned.insert(job.id);
+  plan.join(job.id);
   shares_stale = true;
   if (job.spec.held) set_gate(job, kGateHeld, true);
   wait_for_begin(job);

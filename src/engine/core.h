@@ -1,7 +1,7 @@
 // The engine's inside: the state, the indexes derived from it, and the rooms that change it.
 //
 //   apply.cc      requests and facts            jobs.cc     the life of a job
-//   advance.cc    what falls due by itself      pass.cc     one scheduling pass: turns
+//   advance.cc    what falls due by itself      pass.cc     one scheduling pass
 //   claim.cc      preemption                    reserve.cc  the one reservation of EASY
 //   plan.cc       many reservations             explain.cc  verdicts
 //   growth.cc     elastic jobs                  deadline.cc jobs that must be done in time
@@ -23,7 +23,9 @@
 #include "engine/owners.h"
 #include "engine/place.h"
 #include "engine/plan.h"
+#include "engine/sorted_ids.h"
 #include "engine/takeable.h"
+#include "engine/turns.h"
 #include "engine/waiting.h"
 
 namespace rota::engine {
@@ -97,6 +99,7 @@ struct Core {
   Placer placer{state, topology};
   Owners owners{state};
   Waiting waiting{state};
+  Turns turns{state, owners, waiting};
 
   // ---- derived indexes ----
   std::map<std::string, NodeIndex, std::less<>> node_by_name;
@@ -107,7 +110,7 @@ struct Core {
   std::set<JobId> active;            // claiming, starting, running or stopping
   std::set<JobId> infeasible;        // pending, could never start on this cluster
   std::set<JobId> claiming;
-  std::set<JobId> unsettled;         // active, will leave at an instant that is not fixed yet
+  SortedIds unsettled;               // active, will leave at an instant that is not fixed yet
   std::set<JobId> moving;            // stopping, with a place held elsewhere
   std::set<JobId> interactive;       // running sessions
   std::set<JobId> elastic;           // active, may grow or shrink
@@ -122,7 +125,7 @@ struct Core {
   bool shares_stale = true;
 
   // ---- results ----
-  std::vector<Decision> queued;      // decided outside a pass; handed out by advance()
+  std::vector<Decision> queued;      // decided, and not handed out yet
   std::optional<Reservation> reservation;
   Future future;                     // of the reservation
   ConservativePlan plan;             // reservations of all blocked jobs (conservative)
@@ -220,6 +223,8 @@ struct Core {
 
   // ---- advance.cc ----
   void advance(Instant now, std::vector<Decision>& out);
+  /// The same; what is decided stays with the rest that is decided outside a pass.
+  void fall_due(Instant now);
   void advance_limits();
   void advance_drains();
   void advance_sessions();
@@ -267,9 +272,14 @@ struct Core {
   [[nodiscard]] bool fits_then(const Request& wish, std::int64_t tasks);
   [[nodiscard]] const Tasks& reserved_place();
   /// Whether a job of this shape was refused on the very same state, and the means to note it.
-  [[nodiscard]] bool known_full(const JobRec& candidate);
+  [[nodiscard]] bool known_full(ShapeIndex shape) const {
+    const auto at = static_cast<std::size_t>(shape);
+    return at < refusals.size() && refusals[at].full == ledger.changes();
+  }
+  [[nodiscard]] Refusal& refusal_of(const JobRec& candidate);
   void note_full(const JobRec& candidate);
   [[nodiscard]] bool known_to_delay(const JobRec& candidate);
+  [[nodiscard]] bool leaves_too_little(const JobRec& candidate, std::int64_t tasks);
   void note_delays(const JobRec& candidate);
   bool respects(const Reservation& reservation, const JobRec& candidate, const Tasks& tasks,
                 const std::vector<Victim>& victims = {});

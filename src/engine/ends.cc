@@ -209,7 +209,7 @@ void Core::requeue(JobRec& job, std::string cause) {
   decide(JobChanged{job.id, JobState::kPending, std::move(cause)});
   if (job.gates == 0) {
     waiting.insert(job);
-    plan.unplanned.insert(job.id);
+    plan.join(job.id);
   }
   shares_stale = true;
   refresh_infeasible(job);
@@ -266,7 +266,7 @@ void Core::restart(JobRec& job) {
   set_shape(job, job.spec.shape);
   count_pending(job, 1);
   waiting.insert(job);
-  plan.unplanned.insert(job.id);
+  plan.join(job.id);
   shares_stale = true;
   decide(JobChanged{job.id, JobState::kPending, "requeued"});
   refresh_infeasible(job);

@@ -27,6 +27,16 @@ std::int64_t count_plain(const Ledger& ledger, const Request& request, std::int6
   return count;
 }
 
+/// Whole free devices among those of the task on this node.
+std::int32_t whole_free_of(const NodeCap& node, const TaskAlloc& task) {
+  if (task.devices.size() == node.devices.size()) return node.free.whole;
+  std::int32_t count = 0;
+  for (const DeviceShare& share : task.devices) {
+    count += node.devices[share.device].whole_free() ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 bool plain_fits(const Ledger& ledger, const Request& request, std::int64_t tasks) {
@@ -41,14 +51,12 @@ bool plain_fits_beside(const Ledger& ledger, const Request& request, std::int64_
   for (std::size_t i = 0; i < place.size() && count >= tasks;) {
     const std::int32_t n = place[i].node;
     const NodeCap& node = ledger.node(n);
-    std::int64_t kept = 0;
+    const std::int32_t free = node.free.whole;
+    std::int32_t kept = 0;
     for (; i < place.size() && place[i].node == n; ++i) {
-      for (const DeviceShare& share : place[i].devices) {
-        kept += node.devices[share.device].whole_free() ? 1 : 0;
-      }
+      if (free > 0) kept += whole_free_of(node, place[i]);
     }
-    if (!node.open || !request.node_set.contains(n)) continue;
-    const std::int64_t free = node.free.whole;
+    if (kept == 0 || !node.open || !request.node_set.contains(n)) continue;
     count -= free / request.whole - (free - kept) / request.whole;
   }
   return count >= tasks;

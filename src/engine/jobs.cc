@@ -16,13 +16,24 @@ Int128 cost_of(const State& state, const Tasks& tasks) {
   return sum;
 }
 
+/// The nodes of the tasks, each once, in ascending order.
 std::vector<std::int32_t> nodes_of(const Tasks& tasks) {
   std::vector<std::int32_t> nodes;
   nodes.reserve(tasks.size());
   for (const TaskAlloc& task : tasks) nodes.push_back(task.node);
-  std::sort(nodes.begin(), nodes.end());
+  if (!std::is_sorted(nodes.begin(), nodes.end())) std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
+}
+
+/// Calls `visit` with the nodes of the tasks, each once, in ascending order.
+template <class Visit>
+void for_each_node_of(const Tasks& tasks, Visit&& visit) {
+  if (tasks.size() == 1) {
+    visit(tasks.front().node);
+  } else {
+    for (const std::int32_t node : nodes_of(tasks)) visit(node);
+  }
 }
 
 }  // namespace
@@ -70,7 +81,7 @@ void Core::set_gate(JobRec& job, Gate gate, bool closed) {
   job.gates = after;
   if (after == 0 && job.pending()) {
     waiting.insert(job);
-    plan.unplanned.insert(job.id);
+    plan.join(job.id);
     shares_stale = true;
   }
 }
@@ -405,19 +416,16 @@ void Core::release_leaving(JobRec& job, const std::vector<std::int64_t>& ranks) 
 }
 
 void Core::release(JobRec& job) {
-  // A preempted job left the counts for limits when its place was claimed.
-  Tasks counted_tasks = job.alloc;
-  for (const TaskAlloc& gone : job.leaving_alloc) {
-    std::erase_if(counted_tasks, [&](const TaskAlloc& t) { return t.rank == gone.rank; });
-  }
-  if (!job.yielded) hold_for_limits(job, -milli_of(counted_tasks));
+  // A preempted job left the counts for limits when its place was claimed, and tasks told to stop
+  // did when they were told.
+  if (!job.yielded) hold_for_limits(job, milli_of(job.leaving_alloc) - milli_of(job.alloc));
   job.yielded = false;
   give_present(job);
   occupy(job, job.alloc, -1);
   set_timers(job, false);
-  for (const std::int32_t n : nodes_of(job.alloc)) {
+  for_each_node_of(job.alloc, [this](NodeIndex n) {
     change_node(n, [](NodeRec& node) { --node.running; });
-  }
+  });
   for (QueueIndex q = job.queue; q > 0; q = state.queues[q].parent) --state.queues[q].running;
   if (job.user != kNone) --state.users[job.user].running;
   if (job.spec.group.valid()) --state.groups[job.spec.group].active;

@@ -85,11 +85,13 @@ void Owners::use(QueueIndex queue, Instant now, std::int64_t milli, bool charged
 
 void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy) {
   const auto count = static_cast<QueueIndex>(state_.queues.size());
-  demand_.assign(count, 0);
-  for (auto* column : {&share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
-    column->resize(count);
+  if (std::ssize(use_) != count) {
+    for (auto* column : {&demand_, &share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
+      column->resize(static_cast<std::size_t>(count));
+    }
+    use_.resize(static_cast<std::size_t>(count));
   }
-  use_.resize(count);
+  std::fill(demand_.begin(), demand_.end(), 0);
   // Children are declared after their parents, so one pass from the back sums the tree.
   for (QueueIndex q = count - 1; q >= 0; --q) {
     const QueueRec& rec = state_.queues[q];
@@ -158,6 +160,10 @@ void Owners::divide_rest(const std::vector<QueueIndex>& children, std::int64_t c
   for (const QueueIndex c : children) wanted += demand_[c] - share_[c];
   if (wanted <= capacity) {
     for (const QueueIndex c : children) share_[c] = demand_[c];
+    return;
+  }
+  if (children.size() == 1) {
+    share_[children.front()] += std::max<std::int64_t>(0, capacity);
     return;
   }
   if (state_.policy.fairness != FairnessKind::kInstant) {

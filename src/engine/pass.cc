@@ -1,9 +1,6 @@
-// One scheduling pass: turns. The next turn goes to the lane that the tree of owners names; its
-// next
-// job starts, claims, is blocked, or is passed over. Each decision is made on the state the last
-// one left.
+// One scheduling pass. The job whose turn it is starts, claims, is blocked, or is passed over; each
+// decision is made on the state the last one left.
 #include <algorithm>
-#include <queue>
 #include <utility>
 
 #include "base/check.h"
@@ -12,27 +9,6 @@
 namespace rota::engine {
 
 namespace {
-
-struct ClassState {
-  const JobClass* job_class = nullptr;
-  std::optional<OrderKey> at;         // visited up to here
-  std::int64_t limit_max = kNoLimit;  // longer ones would delay the reservation
-  bool now_dead = false;              // does not fit what is free
-  bool claim_dead = false;            // nothing to take
-};
-
-struct Candidate {
-  OrderKey key;
-  std::int64_t limit = kNoLimit;
-  std::size_t of = 0;  // index of its class
-  friend bool operator>(const Candidate& a, const Candidate& b) { return a.key > b.key; }
-};
-
-struct LaneState {
-  QueueIndex queue = 0;
-  std::vector<ClassState> classes;
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> next;
-};
 
 class Pass {
  public:
@@ -43,12 +19,9 @@ class Pass {
   enum class Outcome { kChanged, kPassed, kStop };
 
   bool run_phase(bool charged);
-  void open_lanes(bool charged);
-  void feed(LaneState& lane, std::size_t index);
-  [[nodiscard]] std::size_t next_lane() const;
-  Outcome visit(JobRec& job, ClassState& state);
-  Outcome start_if_allowed(JobRec& job, ClassState& state, Tasks tasks, std::int64_t most);
-  Outcome passed_over(const JobRec& job, ClassState& state);
+  Outcome visit(JobRec& job, ClassTurn& turn);
+  Outcome start_if_allowed(JobRec& job, ClassTurn& turn, Tasks tasks, std::int64_t most);
+  Outcome passed_over(const JobRec& job, ClassTurn& turn);
   Outcome blocked(const JobRec& job);
   Outcome visit_conservative(JobRec& job, std::int64_t room);
   Outcome start(JobRec& job, Tasks tasks);
@@ -62,65 +35,26 @@ class Pass {
   }
   /// Small jobs move for the first that is blocked alone.
   [[nodiscard]] bool move_for(JobRec& job);
-  [[nodiscard]] bool can_claim(const ClassState& state) const {
-    return !state.claim_dead && core_.any_preemptible();
+  [[nodiscard]] bool can_claim(const ClassTurn& turn) const {
+    return !turn.claim_dead && core_.any_preemptible();
+  }
+  /// Nothing can become of any job of the class that is still to come.
+  [[nodiscard]] bool hopeless(const ClassTurn& turn) const {
+    const Backfill backfill = core_.state.policy.backfill;
+    return backfill != Backfill::kConservative && !can_claim(turn) &&
+           (first_blocked_ || backfill == Backfill::kGreedy) &&
+           (turn.now_dead || core_.known_full(turn.job_class->key.shape));
   }
   void confirm_reservation(const JobRec& job);
 
   Core& core_;
   Instant now_;
-  std::vector<LaneState> lanes_;
-  std::map<QueueIndex, std::size_t> lane_of_queue_;
-  std::vector<std::int64_t> live_;  // lanes with candidates in each queue's subtree
   std::optional<JobId> first_blocked_;
   std::optional<Timeline> timeline_;
   bool changed_ = false;
   bool moves_tried_ = false;
   bool stop_ = false;
 };
-
-void Pass::open_lanes(bool charged) {
-  lanes_.clear();
-  lane_of_queue_.clear();
-  live_.assign(core_.state.queues.size(), 0);
-  for (const auto& [queue, lane] : core_.waiting.lanes()) {
-    LaneState state;
-    state.queue = queue;
-    for (const auto& [key, job_class] : lane.classes) {
-      if (key.charge != charged || job_class.jobs.empty()) continue;
-      state.classes.push_back({&job_class, std::nullopt, kNoLimit, false, false});
-    }
-    if (state.classes.empty()) continue;
-    for (std::size_t i = 0; i < state.classes.size(); ++i) feed(state, i);
-    for (QueueIndex q = queue; q != kNone; q = core_.state.queues[q].parent) ++live_[q];
-    lane_of_queue_[queue] = lanes_.size();
-    lanes_.push_back(std::move(state));
-  }
-}
-
-void Pass::feed(LaneState& lane, std::size_t index) {
-  const ClassState& state = lane.classes[index];
-  const auto* entry = state.job_class->jobs.next(state.at, state.limit_max);
-  if (entry != nullptr) lane.next.push({entry->key, entry->limit, index});
-}
-
-/// The lane whose turn it is, from the root down; lanes_.size() when none is left.
-std::size_t Pass::next_lane() const {
-  if (lanes_.empty() || live_[0] == 0) return lanes_.size();
-  if (core_.state.policy.order != Order::kFair) return 0;
-  const JobRec* holder = core_.state.jobs.find(core_.state.reservation_holder);
-  const QueueIndex holder_queue = holder == nullptr ? kNone : holder->queue;
-  QueueIndex q = 0;
-  while (!core_.state.queues[q].children.empty()) {
-    QueueIndex best = kNone;
-    for (const QueueIndex child : core_.state.queues[q].children) {
-      if (live_[child] == 0) continue;
-      if (best == kNone || core_.owners.before(child, best, holder_queue)) best = child;
-    }
-    q = best;
-  }
-  return lane_of_queue_.at(q);
-}
 
 bool Pass::run() {
   core_.blocked_by.reset();
@@ -137,53 +71,36 @@ bool Pass::run() {
 
 /// True when nothing more may start in this pass.
 bool Pass::run_phase(bool charged) {
-  open_lanes(charged);
-  while (true) {
-    const std::size_t index = next_lane();
-    if (index == lanes_.size()) return false;
-    LaneState& lane = lanes_[index];
-    std::optional<Candidate> candidate;
-    while (!lane.next.empty() && !candidate) {
-      const Candidate top = lane.next.top();
-      lane.next.pop();
-      const ClassState& state = lane.classes[top.of];
-      const bool dead = state.now_dead && !can_claim(state) &&
-                        core_.state.policy.backfill != Backfill::kConservative &&
-                        (first_blocked_ || core_.state.policy.backfill == Backfill::kGreedy);
-      if (dead) continue;
-      if (top.limit > state.limit_max) {
-        feed(lane, top.of);
-        continue;
-      }
-      candidate = top;
-    }
-    if (!candidate) {
-      for (QueueIndex q = lane.queue; q != kNone; q = core_.state.queues[q].parent) --live_[q];
-      continue;
-    }
-    ClassState& state = lane.classes[candidate->of];
-    state.at = candidate->key;
-    const Outcome outcome = visit(core_.job(JobId(candidate->key.id)), state);
+  Turns& turns = core_.turns;
+  turns.open(charged);
+  // Whoever starts next may be the first that can be taken; then there is hope again.
+  const bool for_good = !core_.waiting.any_takeable();
+  const auto without_hope = [this](const ClassTurn& turn) { return hopeless(turn); };
+  while (ClassTurn* turn = turns.next(without_hope, for_good)) {
+    const Outcome outcome = visit(core_.job(JobId(turn->next.key.id)), *turn);
     changed_ = changed_ || outcome == Outcome::kChanged;
     if (outcome == Outcome::kStop) return true;
-    feed(lane, candidate->of);
+    if (!for_good || !hopeless(*turn)) turns.pass_on();
   }
+  return false;
 }
 
-Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
+Pass::Outcome Pass::visit(JobRec& job, ClassTurn& turn) {
   const std::int64_t least = job.tasks_min();
   const std::int64_t room = core_.room_in_limits(job, job.shape.tasks);
   const bool limited = room < least;
   if (timeline_ && !limited) return visit_conservative(job, room);
-  if (!limited && core_.known_full(job)) state.now_dead = true;
-  if (!limited && !state.now_dead) {
-    if (guarded() && lasts(job) && core_.known_to_delay(job)) return passed_over(job, state);
+  if (!limited && core_.known_full(job.shape_index)) turn.now_dead = true;
+  if (!limited && !turn.now_dead) {
+    const bool delays = guarded() && lasts(job) &&
+                        (core_.known_to_delay(job) || core_.leaves_too_little(job, least));
+    if (delays) return passed_over(job, turn);
     auto tasks = core_.placer.place_most(core_.ledger, core_.request(job), least, room);
-    if (tasks) return start_if_allowed(job, state, std::move(*tasks), room);
-    state.now_dead = true;
+    if (tasks) return start_if_allowed(job, turn, std::move(*tasks), room);
+    turn.now_dead = true;
     core_.note_full(job);
   }
-  if (can_claim(state) && job.spec.charge) {
+  if (can_claim(turn) && job.spec.charge) {
     auto claim = core_.find_claim(job, core_.ledger, now_);
     const bool allowed = claim && (!first_blocked_ || !core_.reservation ||
                                    core_.respects(*core_.reservation, job, claim->tasks,
@@ -193,7 +110,7 @@ Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
       if (first_blocked_) core_.reservation = core_.reserve(core_.job(*first_blocked_));
       return Outcome::kChanged;
     }
-    if (!limited) state.claim_dead = true;
+    if (!limited) turn.claim_dead = true;
   }
   if (limited) return Outcome::kPassed;
   return move_for(job) ? Outcome::kChanged : blocked(job);
@@ -212,7 +129,7 @@ Pass::Outcome Pass::start(JobRec& job, Tasks tasks) {
   return Outcome::kChanged;
 }
 
-Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassState& state, Tasks tasks,
+Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassTurn& turn, Tasks tasks,
                                      std::int64_t most) {
   if (!guarded() || core_.respects(*core_.reservation, job, tasks)) {
     return start(job, std::move(tasks));
@@ -220,14 +137,14 @@ Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassState& state, Tasks tasks
   auto beside = core_.place_beside(*core_.reservation, job, job.tasks_min(), most);
   if (beside) return start(job, std::move(*beside));
   core_.note_delays(job);
-  return passed_over(job, state);
+  return passed_over(job, turn);
 }
 
 /// The job would delay the reservation wherever it fits.
-Pass::Outcome Pass::passed_over(const JobRec& job, ClassState& state) {
+Pass::Outcome Pass::passed_over(const JobRec& job, ClassTurn& turn) {
   // Its like cannot start either unless shorter, or unless the holder could take it back.
   if (!core_.lawful(core_.job(core_.reservation->job), job)) {
-    state.limit_max = (core_.reservation->at - now_).ns();
+    turn.limit_max = (core_.reservation->at - now_).ns();
   }
   return Outcome::kPassed;
 }
@@ -294,10 +211,10 @@ void Core::divide_shares() {
 
 /// Tasks of the job, up to `most`, that the limits of its queues, user and group still allow.
 std::int64_t Core::room_in_limits(const JobRec& job, std::int64_t most) const {
-  const auto group = state.groups.find(job.spec.group);
-  if (job.pending() && group != state.groups.end() && group->second.throttle &&
-      group->second.active >= *group->second.throttle) {
-    return 0;
+  if (job.pending() && job.spec.group.valid()) {
+    const auto group = state.groups.find(job.spec.group);
+    const bool throttled = group != state.groups.end() && group->second.throttle;
+    if (throttled && group->second.active >= *group->second.throttle) return 0;
   }
   std::int64_t room = most;
   const auto bound = [&](std::int64_t limit, std::int64_t held) {
@@ -324,6 +241,7 @@ bool Core::over_limits(const JobRec& job) const {
 
 bool Core::start_claims() {
   bool any = false;
+  if (claiming.empty()) return false;
   const std::set<JobId> waiting_claims = claiming;
   for (const JobId id : waiting_claims) {
     JobRec& claimant = job(id);
@@ -351,14 +269,18 @@ bool Core::run_pass() {
 
 CycleResult Core::run_cycle(Instant now) {
   CycleResult result;
-  advance(now, result.decisions);
+  fall_due(now);
+  const bool due = !queued.empty();
   state.mix.look_if_grown();
   const bool claims_started = start_claims();
-  if (shares_stale || state.policy.fairness != FairnessKind::kInstant) divide_shares();
+  // Turns go by what is held and used; only who takes from others goes by shares as well.
+  const bool by_use = state.policy.fairness != FairnessKind::kInstant;
+  const bool may_take = any_preemptible() || waiting.any_takeable();
+  if (by_use || (shares_stale && may_take)) divide_shares();
   if (!with_deadline.empty()) place_deadlines();
   bool more = run_pass();
   bool grown = grow_elastic();
-  result.changed = more || grown || claims_started || !result.decisions.empty();
+  result.changed = more || grown || claims_started || due;
   // Another pass can only find something when somebody can be taken from.
   while (more && any_preemptible()) {
     if (shares_stale) divide_shares();
@@ -367,9 +289,7 @@ CycleResult Core::run_cycle(Instant now) {
   }
   if (shares_stale) divide_shares();
   owners.note_owed(state.now);
-  result.decisions.insert(result.decisions.end(), std::make_move_iterator(queued.begin()),
-                          std::make_move_iterator(queued.end()));
-  queued.clear();
+  result.decisions = std::exchange(queued, {});
   return result;
 }
 

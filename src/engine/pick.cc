@@ -63,25 +63,25 @@ std::vector<DeviceShare> pick_whole(const NodeCap& node, const Request& request,
   if (node.free.whole < request.whole) return out;
   const Domain* group = best_group(node, request, rules, islands);
   if (group == nullptr) group = best_group(node, request, rules, sockets);
-  out.resize(static_cast<std::size_t>(request.whole));
-  DeviceShare* next = out.data();
-  DeviceShare* const end = next + request.whole;
+  DeviceShare whole;
+  whole.gpus = kWholeGpu;
+  out.assign(static_cast<std::size_t>(request.whole), whole);
+  auto next = out.begin();
   const bool any_device = rules.model == kNone && rules.devices == nullptr &&
                           !request.shape.task.gpu_memory;
   const DeviceCap* const devices = node.devices.data();
   const auto offered = group == nullptr ? std::ssize(node.devices) : std::ssize(group->devices);
-  for (std::ptrdiff_t i = 0; i < offered && next != end; ++i) {
+  for (std::ptrdiff_t i = 0; i < offered && next != out.end(); ++i) {
     const auto index = group == nullptr ? static_cast<std::int32_t>(i)
                                         : group->devices[static_cast<std::size_t>(i)];
     const DeviceCap& device = devices[index];
     if (!device.whole_free()) continue;
     if (!any_device && !whole_fits(node, request, rules, index)) continue;
     next->device = index;
-    next->gpus = kWholeGpu;
     next->memory = Bytes(device.memory_total);
     ++next;
   }
-  if (next != end) out.clear();
+  if (next != out.end()) out.clear();
   return out;
 }
 

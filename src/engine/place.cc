@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "engine/fit_count.h"
 #include "engine/mig.h"
 #include "engine/pick.h"
 
@@ -64,6 +65,8 @@ std::optional<Tasks> Placer::place(Ledger& ledger, const Request& request,
 std::optional<Tasks> Placer::place_most(Ledger& ledger, const Request& request,
                                         std::int64_t least, std::int64_t most) const {
   if (request.milli * least > ledger.milli_free_open()) return std::nullopt;
+  // Several tasks of whole GPUs are counted sooner than they are placed in vain.
+  if (request.plain && least > 1 && !plain_fits(ledger, request, least)) return std::nullopt;
   for (std::size_t s = 0; s < request.sites.size(); ++s) {
     for (std::size_t m = 0; m < request.models.size(); ++m) {
       auto tasks = place_in_levels(ledger, {request, least, most, request.sites[s],

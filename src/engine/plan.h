@@ -118,7 +118,13 @@ struct ConservativePlan {
   std::optional<OrderKey> last;      // everything up to here is planned
   std::set<JobId> unplanned;         // arrived since the last pass
 
-  void invalidate() { *this = ConservativePlan{}; }
+  void invalidate() {
+    if (valid || !unplanned.empty()) *this = ConservativePlan{};
+  }
+  /// A job joins the line. Without a plan it is planned with all others.
+  void join(JobId job) {
+    if (valid) unplanned.insert(job);
+  }
   /// A job leaves the line. One that held no reservation leaves the others as they are.
   void leave(JobId job) {
     unplanned.erase(job);

@@ -199,9 +199,10 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   return std::nullopt;
 }
 
-bool Core::known_full(const JobRec& candidate) {
-  refusals.resize(requests.size());
-  return refusals[candidate.shape_index].full == ledger.changes();
+Refusal& Core::refusal_of(const JobRec& candidate) {
+  const auto shape = static_cast<std::size_t>(candidate.shape_index);
+  if (shape >= refusals.size()) refusals.resize(requests.size());
+  return refusals[shape];
 }
 
 void Core::note_full(const JobRec& candidate) {
@@ -210,12 +211,12 @@ void Core::note_full(const JobRec& candidate) {
       request(candidate).kind != NeedKind::kWhole) {
     return;
   }
-  refusals[candidate.shape_index].full = ledger.changes();
+  refusal_of(candidate).full = ledger.changes();
 }
 
 /// Of a job that is still there at the reserved instant.
 bool Core::known_to_delay(const JobRec& candidate) {
-  const Refusal& known = refusals[candidate.shape_index];
+  const Refusal& known = refusal_of(candidate);
   if (known.beside != ledger.changes() || any_preemptible() || candidate.spec.min_runtime) {
     return false;
   }
@@ -224,13 +225,25 @@ bool Core::known_to_delay(const JobRec& candidate) {
          future.at() == reservation->at && known.future == future.ledger().changes();
 }
 
+/// A job that is still there at the reserved instant leaves less than the holder needs, wherever it
+/// goes.
+bool Core::leaves_too_little(const JobRec& candidate, std::int64_t tasks) {
+  // One with a contract may be taken back by then.
+  if (any_preemptible() || candidate.spec.min_runtime) return false;
+  follow_present();
+  future.move_to(reservation->at);
+  const JobRec& holder = job(reservation->job);
+  const std::int64_t need = request(holder).milli * holder.tasks_min();
+  return future.ledger().milli_free_open() < need + request(candidate).milli * tasks;
+}
+
 void Core::note_delays(const JobRec& candidate) {
   // An elastic job's size depends on limits as well, and choices may follow the mix of requests.
   if (candidate.shape.min_tasks > 0 || future.at() != reservation->at ||
       state.policy.placement == Placement::kLeastFragmentation) {
     return;
   }
-  Refusal& known = refusals[candidate.shape_index];
+  Refusal& known = refusal_of(candidate);
   known.beside = ledger.changes();
   known.made_on = reservation->made_on;
   known.future = future.ledger().changes();
@@ -258,6 +271,14 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
   follow_present();
   future.move_to(held.at);
   Ledger& then = future.ledger();
+  // Whole GPUs are told by counting; then nothing needs to be taken to try.
+  const bool counted = request(holder).plain && victims.empty() &&
+                       request(candidate).kind == NeedKind::kWhole &&
+                       state.policy.placement == Placement::kPack;
+  if (counted) {
+    if (plain_fits_beside(then, request(holder), holder.tasks_min(), tasks)) return true;
+    if (!any_preemptible()) return false;
+  }
   const Ledger::Mark mark = then.checkpoint();
   // Its victims leave for it; of those that are gone by then the future knows already.
   for (const Victim& v : victims) {
@@ -265,7 +286,7 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
     if (!gone || *gone > held.at) then.give(v.tasks);
   }
   then.take(tasks);
-  bool fits = fits_then(request(holder), holder.tasks_min());
+  bool fits = !counted && fits_then(request(holder), holder.tasks_min());
   if (!fits && any_preemptible()) fits = find_claim(holder, then, held.at, victims).has_value();
   then.rollback(mark);
   return fits;
@@ -278,7 +299,10 @@ std::optional<Tasks> Core::place_beside(const Reservation& held, const JobRec& c
   const bool by_node = state.policy.placement == Placement::kPack && request(job(held.job)).plain;
   if (wish.plain && by_node && !plain_fits_beside(ledger, wish, least, place)) return std::nullopt;
   const Ledger::Mark mark = ledger.checkpoint();
-  for (const TaskAlloc& task : place) ledger.take_rest(task);
+  for (const TaskAlloc& task : place) {
+    const bool any_left = ledger.node(task.node).free.milli > 0 || task.cpus > 0 || task.memory > 0;
+    if (any_left) ledger.take_rest(task);
+  }
   auto tasks = placer.place_most(ledger, wish, least, most);
   ledger.rollback(mark);
   if (tasks && !respects(held, candidate, *tasks)) tasks.reset();

@@ -109,10 +109,10 @@ void Core::rebuild() {
   contract_timers.clear();
   begin_timers.clear();
   for (auto* ids :
-       {&active, &infeasible, &claiming, &unsettled, &moving, &interactive, &elastic,
-        &with_deadline}) {
+       {&active, &infeasible, &claiming, &moving, &interactive, &elastic, &with_deadline}) {
     ids->clear();
   }
+  unsettled.clear();
   finished.clear();
   dependents.clear();
   group_dependents.clear();

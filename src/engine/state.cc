@@ -47,22 +47,6 @@ std::int64_t NodeRec::healthy() const {
                        [](const DeviceRec& d) { return (d.out & kUnhealthy) == 0; });
 }
 
-JobRec* JobTable::find(JobId id) {
-  return const_cast<JobRec*>(static_cast<const JobTable*>(this)->find(id));
-}
-
-const JobRec* JobTable::find(JobId id) const {
-  const std::uint64_t page = id.value() / kPage;
-  if (page >= pages_.size() || !pages_[page]) return nullptr;
-  return pages_[page]->jobs[id.value() % kPage].get();
-}
-
-JobRec& JobTable::at(JobId id) {
-  JobRec* job = find(id);
-  ROTA_CHECK(job != nullptr);
-  return *job;
-}
-
 JobRec& JobTable::add(JobId id) {
   const std::uint64_t page = id.value() / kPage;
   if (page >= pages_.size()) pages_.resize(page + 1);
@@ -86,7 +70,8 @@ void JobTable::erase(JobId id) {
   ROTA_CHECK(find(id) != nullptr);
   auto& slot = pages_[page]->jobs[id.value() % kPage];
   if (spares_.size() < kSparesMax) {
-    *slot = JobRec{};
+    std::destroy_at(slot.get());
+    std::construct_at(slot.get());
     spares_.push_back(std::move(slot));
   }
   slot.reset();

@@ -2,6 +2,7 @@
 // snapshots and digests hold. Indexes derived from it live in the rooms that use them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/id.h"
 #include "engine/ledger.h"
 #include "engine/usage.h"
@@ -189,6 +191,8 @@ struct JobRec {
                             stop_cause == StopCause::kSessionIdle);
   }
   [[nodiscard]] bool final() const { return phase == Phase::kFinal; }
+  /// Once started, preemption may take all or some of it at some time.
+  [[nodiscard]] bool may_be_taken() const { return spec.min_runtime || shape.min_tasks != 0; }
   /// What the whole job counts in sums: as held, else as asked for.
   [[nodiscard]] std::int64_t milli_total() const;
   /// Of the attempt that holds devices now; none while it only starts.
@@ -423,9 +427,19 @@ class JobTable {
   static constexpr std::uint64_t kPage = 256;
   static constexpr std::uint64_t kIdSpan = 1U << 22;
 
-  [[nodiscard]] JobRec* find(JobId id);
-  [[nodiscard]] const JobRec* find(JobId id) const;
-  JobRec& at(JobId id);
+  [[nodiscard]] JobRec* find(JobId id) {
+    return const_cast<JobRec*>(static_cast<const JobTable*>(this)->find(id));
+  }
+  [[nodiscard]] const JobRec* find(JobId id) const {
+    const std::uint64_t page = id.value() / kPage;
+    if (page >= pages_.size() || !pages_[page]) return nullptr;
+    return pages_[page]->jobs[id.value() % kPage].get();
+  }
+  JobRec& at(JobId id) {
+    JobRec* job = find(id);
+    ROTA_CHECK(job != nullptr);
+    return *job;
+  }
   JobRec& add(JobId id);
   void erase(JobId id);
   [[nodiscard]] std::uint64_t id_end() const { return pages_.size() * kPage; }
@@ -443,7 +457,7 @@ class JobTable {
 
  private:
   struct Page {
-    std::vector<std::unique_ptr<JobRec>> jobs = std::vector<std::unique_ptr<JobRec>>(kPage);
+    std::array<std::unique_ptr<JobRec>, kPage> jobs;
     std::size_t used = 0;
   };
   static constexpr std::size_t kSparesMax = 64;

@@ -27,13 +27,14 @@ class Takeable {
 
   /// Adds the job, or moves it to where it belongs by now.
   void put(const JobRec& job) {
-    if (!job.spec.min_runtime && job.shape.min_tasks == 0) return;
+    if (!job.may_be_taken()) return;
     erase(job.id);
     const Place place{{job.queue, job.spec.charge}, earliest(job)};
     groups_[place.group].insert({place.from, job.id});
     places_.emplace(job.id, place);
   }
   void erase(JobId job) {
+    if (places_.empty()) return;
     const auto known = places_.find(job);
     if (known == places_.end()) return;
     const auto group = groups_.find(known->second.group);

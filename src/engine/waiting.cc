@@ -118,6 +118,7 @@ void Waiting::clear() {
   lanes_.clear();
   throttled_.clear();
   demand_.clear();
+  takeable_ = 0;
   size_ = 0;
 }
 
@@ -166,10 +167,12 @@ void Waiting::close_pass() {
 }
 
 void Waiting::count(const JobRec& job, std::int64_t sign) {
+  if (job.may_be_taken()) takeable_ += sign;
   if (!job.spec.charge) return;
   if (demand_.size() < state_.queues.size()) demand_.resize(state_.queues.size(), 0);
   const std::int64_t milli = job.task_milli * job.shape.tasks;
-  const auto group = state_.groups.find(job.spec.group);
+  const auto group = job.spec.group.valid() ? state_.groups.find(job.spec.group)
+                                            : state_.groups.end();
   if (group == state_.groups.end() || !group->second.throttle) {
     demand_[job.queue] += sign * milli;
     return;
@@ -181,15 +184,16 @@ void Waiting::count(const JobRec& job, std::int64_t sign) {
   if (throttled.waiting == 0) throttled_.erase(job.spec.group);
 }
 
-std::vector<std::int64_t> Waiting::demand() const {
-  std::vector<std::int64_t> out = demand_;
-  out.resize(state_.queues.size(), 0);
+const std::vector<std::int64_t>& Waiting::demand() const {
+  if (demand_.size() < state_.queues.size()) demand_.resize(state_.queues.size(), 0);
+  if (throttled_.empty()) return demand_;
+  with_throttled_ = demand_;
   for (const auto& [id, throttled] : throttled_) {
     const GroupRec& group = state_.groups.at(id);
     const std::int64_t room = std::max<std::int64_t>(0, *group.throttle - group.active);
-    out[throttled.queue] += std::min(room, throttled.waiting) * throttled.milli_each;
+    with_throttled_[throttled.queue] += std::min(room, throttled.waiting) * throttled.milli_each;
   }
-  return out;
+  return with_throttled_;
 }
 
 std::vector<JobId> Waiting::in_order(const Lane& lane, std::size_t most) const {

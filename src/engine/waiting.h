@@ -51,6 +51,8 @@ class OrderedJobs {
   void erase(const OrderKey& key);
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// The first of all. There must be one.
+  [[nodiscard]] const Entry& front() const { return blocks_.front().entries.front(); }
   /// The first entry after `from` (none: from the start) with a limit of at most `limit`.
   [[nodiscard]] const Entry* next(const std::optional<OrderKey>& from, std::int64_t limit) const;
   [[nodiscard]] std::size_t count_before(const OrderKey& key) const;
@@ -104,10 +106,13 @@ class Waiting {
   [[nodiscard]] const std::map<QueueIndex, Lane>& lanes() const { return lanes_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool any_throttled() const { return !throttled_.empty(); }
+  /// Whether one of them, once started, is something that preemption may take at some time.
+  [[nodiscard]] bool any_takeable() const { return takeable_ > 0; }
   /// Up to `most` waiting jobs of one lane in order, charged ones first.
   [[nodiscard]] std::vector<JobId> in_order(const Lane& lane, std::size_t most) const;
-  /// What all of them would hold, by queue (charged only, throttles respected).
-  [[nodiscard]] std::vector<std::int64_t> demand() const;
+  /// What all of them would hold, by queue (charged only, throttles respected). Good until the
+  /// next change or call.
+  [[nodiscard]] const std::vector<std::int64_t>& demand() const;
   /// Jobs of the same lane that come before it.
   [[nodiscard]] std::int64_t ahead(const JobRec& job) const;
   [[nodiscard]] QueueIndex lane_of(const JobRec& job) const;
@@ -119,7 +124,9 @@ class Waiting {
   std::size_t size_ = 0;
   bool in_pass_ = false;
   bool emptied_ = false;
-  std::vector<std::int64_t> demand_;
+  std::int64_t takeable_ = 0;
+  mutable std::vector<std::int64_t> demand_;     // of those without a throttle, by queue
+  mutable std::vector<std::int64_t> with_throttled_;
   std::map<GroupId, ThrottledDemand> throttled_;
 };
 
