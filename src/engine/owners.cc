@@ -86,10 +86,11 @@ void Owners::use(QueueIndex queue, Instant now, std::int64_t milli, bool charged
 void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy) {
   const auto count = static_cast<QueueIndex>(state_.queues.size());
   if (std::ssize(use_) != count) {
-    for (auto* column : {&demand_, &share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
-      column->resize(static_cast<std::size_t>(count));
+    for (auto* column :
+         {&demand_, &share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
+      column->resize(state_.queues.size());
     }
-    use_.resize(static_cast<std::size_t>(count));
+    use_.resize(state_.queues.size());
   }
   std::fill(demand_.begin(), demand_.end(), 0);
   // Children are declared after their parents, so one pass from the back sums the tree.
