@@ -181,6 +181,7 @@ Status Core::on(const QueueSet& e) {
     state.queues.push_back(std::move(rec));
     state.queues[parent].children.push_back(static_cast<QueueIndex>(state.queues.size()) - 1);
   }
+  owners.tree_changed();
   shares_stale = true;
   plan.invalidate();
   return {};

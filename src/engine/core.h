@@ -233,6 +233,8 @@ struct Core {
   // ---- pass.cc ----
   bool run_pass();
   CycleResult run_cycle(Instant now);
+  /// What queues want and are owed, as of now.
+  void count_owed();
   void divide_shares();
   /// The counted form of backfill=conservative; none when the jobs or rules need the general one.
   std::optional<bool> run_counted_plan();

@@ -21,6 +21,9 @@ std::strong_ordering compare_served(Int128 x, std::int64_t wx, Int128 y, std::in
   return left > right ? std::strong_ordering::greater : std::strong_ordering::equal;
 }
 
+/// Changed leaves beyond which all is counted anew.
+constexpr std::size_t kTouchedMax = 64;
+
 std::int64_t whole_up(std::int64_t milli) { return (milli + 999) / 1000; }
 
 /// amount * weight / weights, in 64 bits where that is enough.
@@ -33,10 +36,12 @@ std::int64_t part_of(std::int64_t amount, std::int64_t weight, std::int64_t weig
 }  // namespace
 
 QueueIndex Owners::find(std::string_view name) const {
-  for (QueueIndex i = 1; i < static_cast<QueueIndex>(state_.queues.size()); ++i) {
-    if (state_.queues[i].spec.name == name) return i;
+  // Queues are only ever added, and keep their names.
+  for (; named_ < state_.queues.size(); ++named_) {
+    by_name_.try_emplace(state_.queues[named_].spec.name, static_cast<QueueIndex>(named_));
   }
-  return kNone;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? kNone : found->second;
 }
 
 bool Owners::is_leaf(QueueIndex queue) const { return state_.queues[queue].children.empty(); }
@@ -52,6 +57,9 @@ void Owners::hold(QueueIndex queue, std::int64_t milli, bool charged) {
     state_.queues[q].held_all += milli;
     if (charged) state_.queues[q].held += milli;
   }
+  if (!charged || !known_) return;
+  touched_.push_back(queue);
+  if (touched_.size() > kTouchedMax) known_ = false;
 }
 
 void Owners::settle_queue(QueueRec& queue, Instant now) {
@@ -83,44 +91,108 @@ void Owners::use(QueueIndex queue, Instant now, std::int64_t milli, bool charged
   }
 }
 
-void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy) {
-  const auto count = static_cast<QueueIndex>(state_.queues.size());
-  if (std::ssize(use_) != count) {
-    for (auto* column :
-         {&demand_, &share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
-      column->resize(state_.queues.size());
-    }
-    use_.resize(state_.queues.size());
+void Owners::make_room() {
+  const std::size_t count = state_.queues.size();
+  if (use_.size() == count) return;
+  for (auto* column :
+       {&wanted_, &demand_, &share_, &quota_share_, &owed_rate_, &part_, &weight_, &quota_}) {
+    column->resize(count);
   }
-  std::fill(demand_.begin(), demand_.end(), 0);
+  use_.resize(count);
+}
+
+void Owners::count_use(Instant now) {
+  make_room();
+  if (state_.policy.fairness == FairnessKind::kInstant) {
+    std::fill(use_.begin(), use_.end(), 0);
+    return;
+  }
+  for (std::size_t q = 0; q < use_.size(); ++q) {
+    use_[q] = state_.queues[q].usage.used(now, state_.policy);
+  }
+}
+
+void Owners::count_owed(const Demand& waiting, std::int64_t gpus_healthy) {
+  make_room();
+  std::fill(wanted_.begin(), wanted_.end(), 0);
   // Children are declared after their parents, so one pass from the back sums the tree.
-  for (QueueIndex q = count - 1; q >= 0; --q) {
+  for (auto q = static_cast<QueueIndex>(demand_.size()) - 1; q >= 0; --q) {
     const QueueRec& rec = state_.queues[q];
-    use_[q] = rec.usage.used(now, state_.policy);
     weight_[q] = rec.spec.weight;
     quota_[q] = rec.spec.quota ? rec.spec.quota->value() / 1000 : 0;
-    if (rec.children.empty()) demand_[q] = whole_up(rec.held + waiting[q]);
+    if (rec.children.empty()) wanted_[q] = whole_up(rec.held + waiting[q]);
+    demand_[q] = wanted_[q];
     if (rec.spec.limit && q > 0) {
       demand_[q] = std::min(demand_[q], rec.spec.limit->value() / 1000);
     }
-    if (q > 0) demand_[rec.parent] += demand_[q];
+    if (q > 0) wanted_[rec.parent] += demand_[q];
   }
-  share_[0] = std::min(gpus_healthy, demand_[0]);
-  quota_share_[0] = gpus_healthy;
-  owed_rate_[0] = std::min(demand_[0], gpus_healthy) * 1000;
   part_[0] = gpus_healthy * 1000;
-  for (QueueIndex q = 0; q < count; ++q) {
-    if (!state_.queues[q].children.empty()) divide_children(q);
+  owed_rate_[0] = std::min(demand_[0] * 1000, part_[0]);
+  for (const QueueRec& parent : state_.queues) {
+    std::int64_t weights = 0;
+    for (const QueueIndex c : parent.children) weights += weight_[c];
+    const auto at = static_cast<std::size_t>(&parent - state_.queues.data());
+    for (const QueueIndex c : parent.children) {
+      part_[c] = weights == 0 ? 0 : part_of(part_[at], weight_[c], weights);
+      owed_rate_[c] = std::min(demand_[c] * 1000, part_[c]);
+    }
+  }
+  all_owed_changed_ = true;
+  touched_.clear();
+  known_ = true;
+}
+
+void Owners::count_owed(const Demand& waiting, const std::vector<QueueIndex>& waiting_changed) {
+  for (const QueueIndex leaf : waiting_changed) count_leaf(leaf, waiting[leaf]);
+  for (const QueueIndex leaf : touched_) count_leaf(leaf, waiting[leaf]);
+  touched_.clear();
+}
+
+void Owners::count_leaf(QueueIndex leaf, std::int64_t waiting) {
+  wanted_[leaf] = whole_up(state_.queues[leaf].held + waiting);
+  for (QueueIndex q = leaf;; q = state_.queues[q].parent) {
+    const auto& limit = state_.queues[q].spec.limit;
+    const std::int64_t demand =
+        limit && q > 0 ? std::min(wanted_[q], limit->value() / 1000) : wanted_[q];
+    const std::int64_t more = demand - demand_[q];
+    if (more == 0) return;
+    demand_[q] = demand;
+    owed_rate_[q] = std::min(demand * 1000, part_[q]);
+    owed_changed_.push_back(q);
+    if (q == 0) return;
+    wanted_[state_.queues[q].parent] += more;
+  }
+}
+
+void Owners::divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy) {
+  count_owed(waiting, gpus_healthy);
+  count_use(now);
+  divide();
+}
+
+void Owners::divide() {
+  quota_share_[0] = part_[0] / 1000;
+  share_[0] = std::min(quota_share_[0], demand_[0]);
+  for (std::size_t q = 0; q < quota_.size(); ++q) {
+    if (!state_.queues[q].children.empty()) divide_children(static_cast<QueueIndex>(q));
   }
 }
 
 void Owners::note_owed(Instant now) {
-  for (std::size_t q = 0; q < owed_rate_.size(); ++q) {
+  const auto note = [&](std::size_t q) {
     QueueRec& queue = state_.queues[q];
-    if (queue.owed_rate == owed_rate_[q]) continue;
+    if (queue.owed_rate == owed_rate_[q]) return;
     settle_queue(queue, now);
     queue.owed_rate = owed_rate_[q];
+  };
+  if (all_owed_changed_) {
+    for (std::size_t q = 0; q < owed_rate_.size(); ++q) note(q);
+  } else {
+    for (const QueueIndex q : owed_changed_) note(static_cast<std::size_t>(q));
   }
+  all_owed_changed_ = false;
+  owed_changed_.clear();
 }
 
 void Owners::divide_children(QueueIndex parent) {
@@ -128,15 +200,7 @@ void Owners::divide_children(QueueIndex parent) {
   divide_by_quota(children, quota_share_[parent], quota_share_);
   divide_by_quota(children, share_[parent], share_);
   std::int64_t given = 0;
-  std::int64_t weights = 0;
-  for (const QueueIndex c : children) {
-    given += share_[c];
-    weights += weight_[c];
-  }
-  for (const QueueIndex c : children) {
-    part_[c] = weights == 0 ? 0 : part_of(part_[parent], weight_[c], weights);
-    owed_rate_[c] = std::min(demand_[c] * 1000, part_[c]);
-  }
+  for (const QueueIndex c : children) given += share_[c];
   divide_rest(children, share_[parent] - given);
 }
 

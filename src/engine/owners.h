@@ -9,6 +9,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,9 +39,24 @@ class Owners {
   /// Brings the integrals of all queues up to `now`.
   void settle(Instant now);
 
-  /// Recomputes demand and shares at `now` from what waits in each leaf. Changes no queue.
+  /// Recomputes what queues have used, as fairness counts it at `now`. Changes no queue.
+  void count_use(Instant now);
+  /// Recomputes demand and what is owed from what waits in each leaf. Changes no queue. O(queues).
+  void count_owed(const Demand& waiting, std::int64_t gpus_healthy);
+  /// The same where nothing has changed since the last time but what the leaves in `waiting_changed`
+  /// hold or have waiting; what they hold is known here. O(depth) for each of them.
+  void count_owed(const Demand& waiting, const std::vector<QueueIndex>& waiting_changed);
+  /// Quotas, limits, weights or the tree itself have changed: all must be counted anew.
+  void tree_changed() { known_ = false; }
+  /// Whether the shorter count is good for so many GPUs.
+  [[nodiscard]] bool knows(std::int64_t gpus_healthy) const {
+    return known_ && part_[0] == gpus_healthy * 1000 && use_.size() == state_.queues.size();
+  }
+  /// Recomputes the shares from what was counted last.
+  void divide();
+  /// Counts all anew and recomputes the shares. Changes no queue.
   void divide(Instant now, const Demand& waiting, std::int64_t gpus_healthy);
-  /// From `now` on queues are owed what the last divide() found.
+  /// From `now` on queues are owed what was found last.
   void note_owed(Instant now);
   [[nodiscard]] std::int64_t fair_share(QueueIndex queue) const { return share_[queue]; }
   [[nodiscard]] std::int64_t quota_share(QueueIndex queue) const { return quota_share_[queue]; }
@@ -57,6 +75,8 @@ class Owners {
   [[nodiscard]] QueueIndex limit_hit(QueueIndex queue, std::int64_t milli) const;
 
  private:
+  void make_room();
+  void count_leaf(QueueIndex leaf, std::int64_t waiting);
   void divide_children(QueueIndex parent);
   void divide_by_quota(const std::vector<QueueIndex>& children, std::int64_t capacity,
                        std::vector<std::int64_t>& share);
@@ -65,6 +85,13 @@ class Owners {
   void settle_queue(QueueRec& queue, Instant now);
 
   State& state_;
+  mutable std::map<std::string, QueueIndex, std::less<>> by_name_;
+  mutable std::size_t named_ = 1;          // queues in it; the root has no name
+  bool known_ = false;                     // the counts below are right but for `touched_`
+  std::vector<QueueIndex> touched_;        // leaves whose holding has changed since
+  bool all_owed_changed_ = false;          // since note_owed()
+  std::vector<QueueIndex> owed_changed_;   // if not all: these
+  std::vector<std::int64_t> wanted_;       // demand without the queue's own limit
   std::vector<std::int64_t> demand_;       // whole GPUs
   std::vector<std::int64_t> share_;        // whole GPUs
   std::vector<std::int64_t> quota_share_;  // whole GPUs

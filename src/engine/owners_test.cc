@@ -267,5 +267,53 @@ TEST(Owed, GrowsWithDemandUpToTheWeightsPart) {
   EXPECT_EQ(tree.state().queues[2].owed_rate, 1000);
 }
 
+TEST(Owed, CountedLeafByLeafIsAsIfCountedAnew) {
+  Random random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Want> wants;
+    const std::int64_t queues = random.between(1, 12);
+    for (std::int64_t q = 0; q < queues; ++q) {
+      Want want;
+      want.weight = random.between(0, 4);
+      want.parent = static_cast<QueueIndex>(random.between(0, std::min<std::int64_t>(q, 4)));
+      if (random.chance(1, 3)) want.limit = random.between(0, 6);
+      wants.push_back(want);
+    }
+    Tree tree(wants);
+    Owners& owners = tree.owners();
+    std::vector<QueueIndex> leaves;
+    for (QueueIndex q = 1; q < std::ssize(tree.state().queues); ++q) {
+      if (owners.is_leaf(q)) leaves.push_back(q);
+    }
+    Demand waiting(tree.state().queues.size(), 0);
+    owners.count_owed(waiting, 16);
+    for (int step = 0; step < 40; ++step) {
+      std::vector<QueueIndex> changed;
+      for (std::int64_t i = random.between(0, 3); i > 0; --i) {
+        const QueueIndex leaf = leaves[random.below(leaves.size())];
+        if (random.chance(1, 2)) {
+          waiting[leaf] = random.between(0, 9) * 500;
+          changed.push_back(leaf);
+        } else {
+          const std::int64_t held = tree.state().queues[leaf].held;
+          owners.hold(leaf, random.between(0, 8) * 500 - held, true);
+        }
+      }
+      if (!owners.knows(16)) owners.count_owed(waiting, 16);
+      owners.count_owed(waiting, changed);
+      owners.note_owed(Instant(step));
+      Owners anew(tree.state());
+      anew.count_owed(waiting, 16);
+      std::vector<std::int64_t> noted;
+      for (const QueueRec& queue : tree.state().queues) noted.push_back(queue.owed_rate);
+      anew.note_owed(Instant(step));
+      for (QueueIndex q = 0; q < std::ssize(tree.state().queues); ++q) {
+        ASSERT_EQ(owners.demand(q), anew.demand(q)) << "round " << round << " queue " << q;
+        ASSERT_EQ(noted[q], tree.state().queues[q].owed_rate) << "round " << round;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rota::engine

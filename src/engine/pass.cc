@@ -204,8 +204,22 @@ Pass::Outcome Pass::visit_conservative(JobRec& job, std::int64_t room) {
 
 }  // namespace
 
+void Core::count_owed() {
+  const std::vector<std::int64_t>& demand = waiting.demand();
+  const bool few = waiting.changed().size() <= state.queues.size();
+  // What a throttle lets through changes with every start and end of its group.
+  if (few && !waiting.any_throttled() && owners.knows(state.cluster.healthy)) {
+    owners.count_owed(demand, waiting.changed());
+  } else {
+    owners.count_owed(demand, state.cluster.healthy);
+  }
+  waiting.forget_changed();
+}
+
 void Core::divide_shares() {
-  owners.divide(state.now, waiting.demand(), state.cluster.healthy);
+  count_owed();
+  owners.count_use(state.now);
+  owners.divide();
   shares_stale = false;
 }
 
@@ -273,21 +287,21 @@ CycleResult Core::run_cycle(Instant now) {
   const bool due = !queued.empty();
   state.mix.look_if_grown();
   const bool claims_started = start_claims();
-  // Turns go by what is held and used; only who takes from others goes by shares as well.
-  const bool by_use = state.policy.fairness != FairnessKind::kInstant;
-  const bool may_take = any_preemptible() || waiting.any_takeable();
-  if (by_use || (shares_stale && may_take)) divide_shares();
+  // Turns go by what is held and used. Who takes from others goes by shares, found when needed.
+  if (state.policy.fairness != FairnessKind::kInstant) {
+    owners.count_use(now);
+    shares_stale = true;
+  }
   if (!with_deadline.empty()) place_deadlines();
   bool more = run_pass();
   bool grown = grow_elastic();
   result.changed = more || grown || claims_started || due;
   // Another pass can only find something when somebody can be taken from.
   while (more && any_preemptible()) {
-    if (shares_stale) divide_shares();
     more = run_pass();
     grow_elastic();
   }
-  if (shares_stale) divide_shares();
+  if (shares_stale) count_owed();
   owners.note_owed(state.now);
   result.decisions = std::exchange(queued, {});
   return result;

@@ -113,6 +113,7 @@ void Core::rebuild() {
     ids->clear();
   }
   unsettled.clear();
+  owners.tree_changed();
   finished.clear();
   dependents.clear();
   group_dependents.clear();

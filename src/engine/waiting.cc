@@ -118,6 +118,7 @@ void Waiting::clear() {
   lanes_.clear();
   throttled_.clear();
   demand_.clear();
+  changed_.clear();
   takeable_ = 0;
   size_ = 0;
 }
@@ -169,6 +170,7 @@ void Waiting::close_pass() {
 void Waiting::count(const JobRec& job, std::int64_t sign) {
   if (job.may_be_taken()) takeable_ += sign;
   if (!job.spec.charge) return;
+  changed_.push_back(job.queue);
   if (demand_.size() < state_.queues.size()) demand_.resize(state_.queues.size(), 0);
   const std::int64_t milli = job.task_milli * job.shape.tasks;
   const auto group = job.spec.group.valid() ? state_.groups.find(job.spec.group)

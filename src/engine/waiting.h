@@ -106,6 +106,9 @@ class Waiting {
   [[nodiscard]] const std::map<QueueIndex, Lane>& lanes() const { return lanes_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool any_throttled() const { return !throttled_.empty(); }
+  /// Queues whose demand has changed since forget_changed(); some may be named twice.
+  [[nodiscard]] const std::vector<QueueIndex>& changed() const { return changed_; }
+  void forget_changed() { changed_.clear(); }
   /// Whether one of them, once started, is something that preemption may take at some time.
   [[nodiscard]] bool any_takeable() const { return takeable_ > 0; }
   /// Up to `most` waiting jobs of one lane in order, charged ones first.
@@ -127,6 +130,7 @@ class Waiting {
   std::int64_t takeable_ = 0;
   mutable std::vector<std::int64_t> demand_;     // of those without a throttle, by queue
   mutable std::vector<std::int64_t> with_throttled_;
+  std::vector<QueueIndex> changed_;
   std::map<GroupId, ThrottledDemand> throttled_;
 };
 
