@@ -127,6 +127,7 @@ struct Core {
   // ---- results ----
   std::vector<Decision> queued;      // decided, and not handed out yet
   std::optional<Reservation> reservation;
+  std::pair<JobId, Instant> reserved_last;  // whom the last was made for, and when
   Future future;                     // of the reservation
   ConservativePlan plan;             // reservations of all blocked jobs (conservative)
   std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
@@ -269,6 +270,9 @@ struct Core {
 
   // ---- reserve.cc ----
   std::optional<Reservation> reserve(const JobRec& job);
+  /// Of a job of whole devices that may take nobody, near where its last reservation was: the
+  /// instant to search on from, before which it cannot start.
+  [[nodiscard]] Instant earliest_near_last(const JobRec& job);
   /// True when reserve() would give what is reserved already. Then it is as if made anew.
   [[nodiscard]] bool reservation_stands(const JobRec& job);
   [[nodiscard]] bool fits_then(const Request& wish, std::int64_t tasks);

@@ -1,6 +1,7 @@
 #include "engine/future.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace rota::engine {
@@ -91,6 +92,13 @@ void Future::move_to(Instant at) {
       ledger_.take(entry->tasks());
     }
   }
+}
+
+std::optional<Instant> Future::last_leave(Instant until) const {
+  constexpr JobId kLast(std::numeric_limits<std::uint64_t>::max());
+  const auto after = order_.upper_bound({until, kLast, kParts.back(), nullptr});
+  if (after == order_.begin()) return std::nullopt;
+  return std::prev(after)->at;
 }
 
 std::optional<Instant> Future::next_leave(Instant from, Late late) const {

@@ -50,6 +50,8 @@ class Future {
   /// somebody should have left before.
   enum class Late : std::uint8_t { kSkip, kCountAsNow };
   [[nodiscard]] std::optional<Instant> next_leave(Instant from, Late late) const;
+  /// The last instant up to `until` at which somebody leaves. It may lie in the past.
+  [[nodiscard]] std::optional<Instant> last_leave(Instant until) const;
 
  private:
   /// What of a job leaves at one instant.

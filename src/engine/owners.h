@@ -41,7 +41,7 @@ class Owners {
 
   /// Recomputes what queues have used, as fairness counts it at `now`. Changes no queue.
   void count_use(Instant now);
-  /// Recomputes demand and what is owed from what waits in each leaf. Changes no queue. O(queues).
+  /// Recomputes demand and what is owed from what waits in each leaf. Changes no queue.
   void count_owed(const Demand& waiting, std::int64_t gpus_healthy);
   /// The same where nothing has changed since the last time but what the leaves in `waiting_changed`
   /// hold or have waiting; what they hold is known here. O(depth) for each of them.

@@ -156,6 +156,29 @@ const Tasks& Core::reserved_place() {
   return *reservation->place;
 }
 
+/// The later the instant, the more have left. So where the job did not fit, it fits at none before;
+/// and where it does, the first at which it fits is found by going back.
+Instant Core::earliest_near_last(const JobRec& job) {
+  const auto [holder, last] = reserved_last;
+  if (holder != job.id || last <= state.now) return state.now;
+  const auto fits_at = [&](Instant at) {
+    future.move_to(at);
+    return fits_then(request(job), job.tasks_min());
+  };
+  if (!fits_at(last)) return last;
+  // From the last leave on nobody leaves until then, so it fits there as well.
+  const auto leave = future.last_leave(last);
+  if (!leave || *leave <= state.now) return state.now;
+  Instant earliest = *leave;
+  while (earliest > state.now) {
+    const auto before = future.last_leave(earliest - Duration(1));
+    // Whoever should have left by now leaves now.
+    if (!before || !fits_at(std::max(*before, state.now))) break;
+    earliest = std::max(*before, state.now);
+  }
+  return earliest;
+}
+
 std::optional<Reservation> Core::reserve(const JobRec& job) {
   follow_present();
   const bool may_take = any_preemptible();
@@ -164,7 +187,9 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   const bool whole = wish.kind == NeedKind::kWhole || wish.kind == NeedKind::kNoDevice;
   const bool known = !may_take && reservation && reservation->job == job.id &&
                      reservation->earliest && reservation->at > state.now;
-  const Instant from = known ? reservation->at : state.now;
+  Instant from = known ? reservation->at : state.now;
+  if (!known && whole && !may_take) from = earliest_near_last(job);
+  const auto late = from > state.now ? Future::Late::kSkip : Future::Late::kCountAsNow;
   std::set<Instant> contracts_over;
   for (const JobId id : active) {
     if (!may_take) break;
@@ -180,7 +205,7 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
     if (over != contracts_over.end() && (!at || *over < *at)) at = *over;
     return at;
   };
-  for (auto at = next(from, known ? Future::Late::kSkip : Future::Late::kCountAsNow); at;
+  for (auto at = next(from, late); at;
        at = next(later(*at, Duration(1)), Future::Late::kSkip)) {
     future.move_to(*at);
     Reservation out{.job = job.id,
@@ -189,7 +214,10 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
                     .place = std::nullopt,
                     .beside = {},
                     .earliest = whole && !may_take};
-    if (fits_then(wish, job.tasks_min())) return out;
+    if (fits_then(wish, job.tasks_min())) {
+      reserved_last = {job.id, *at};
+      return out;
+    }
     if (!may_take) continue;
     if (auto claim = find_claim(job, future.ledger(), *at)) {
       out.place = std::move(claim->tasks);

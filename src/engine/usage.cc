@@ -125,7 +125,13 @@ Int128 UsageLedger::total_at(Instant at) const {
     const Point& last = points_.back();
     return last.total + static_cast<Int128>(last.rate) * (at - last.at).ns();
   }
-  const auto after = std::upper_bound(points_.begin(), points_.end(), at,
+  // What a window looks back to is among the first, so the search widens from there.
+  std::ptrdiff_t reach = 8;
+  while (reach < std::ssize(points_) && points_[static_cast<std::size_t>(reach)].at <= at) {
+    reach *= 2;
+  }
+  const auto end = points_.begin() + std::min(reach, std::ssize(points_));
+  const auto after = std::upper_bound(points_.begin(), end, at,
                                       [](Instant t, const Point& p) { return t < p.at; });
   if (after == points_.begin()) return 0;
   const Point& point = *std::prev(after);

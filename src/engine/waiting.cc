@@ -38,6 +38,7 @@ void OrderedJobs::refresh(Block& block) {
 }
 
 void OrderedJobs::insert(const Entry& entry) {
+  if (size_ == 0 || entry.key < front_.key) front_ = entry;
   ++size_;
   if (blocks_.empty()) {
     blocks_.push_back({{entry}, entry.limit});
@@ -75,6 +76,7 @@ void OrderedJobs::erase(const OrderKey& key) {
   } else if (was_min) {
     refresh(*block);
   }
+  if (key == front_.key) note_front();
 }
 
 const OrderedJobs::Entry* OrderedJobs::next(const std::optional<OrderKey>& from,

@@ -52,7 +52,7 @@ class OrderedJobs {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
   /// The first of all. There must be one.
-  [[nodiscard]] const Entry& front() const { return blocks_.front().entries.front(); }
+  [[nodiscard]] const Entry& front() const { return front_; }
   /// The first entry after `from` (none: from the start) with a limit of at most `limit`.
   [[nodiscard]] const Entry* next(const std::optional<OrderKey>& from, std::int64_t limit) const;
   [[nodiscard]] std::size_t count_before(const OrderKey& key) const;
@@ -63,6 +63,10 @@ class OrderedJobs {
     std::int64_t limit_min = kNoLimit;
   };
   void refresh(Block& block);
+  void note_front() {
+    if (!blocks_.empty()) front_ = blocks_.front().entries.front();
+  }
+  Entry front_;  // at hand for those who look at many classes
   std::vector<Block> blocks_;
   std::size_t size_ = 0;
 };
