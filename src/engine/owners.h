@@ -43,8 +43,8 @@ class Owners {
   void count_use(Instant now);
   /// Recomputes demand and what is owed from what waits in each leaf. Changes no queue.
   void count_owed(const Demand& waiting, std::int64_t gpus_healthy);
-  /// The same where nothing has changed since the last time but what the leaves in `waiting_changed`
-  /// hold or have waiting; what they hold is known here. O(depth) for each of them.
+  /// The same where nothing has changed since the last time but what leaves hold, which is known
+  /// here, and what waits in those of `waiting_changed`. O(depth) for each of them.
   void count_owed(const Demand& waiting, const std::vector<QueueIndex>& waiting_changed);
   /// Quotas, limits, weights or the tree itself have changed: all must be counted anew.
   void tree_changed() { known_ = false; }

@@ -38,12 +38,18 @@ class Pass {
   [[nodiscard]] bool can_claim(const ClassTurn& turn) const {
     return !turn.claim_dead && core_.any_preemptible();
   }
-  /// Nothing can become of any job of the class that is still to come.
-  [[nodiscard]] bool hopeless(const ClassTurn& turn) const {
+  /// Who does not fit now and has nothing to take is passed over without being looked at.
+  [[nodiscard]] bool only_if_free() const {
     const Backfill backfill = core_.state.policy.backfill;
-    return backfill != Backfill::kConservative && !can_claim(turn) &&
-           (first_blocked_ || backfill == Backfill::kGreedy) &&
-           (turn.now_dead || core_.known_full(turn.job_class->key.shape));
+    return backfill != Backfill::kConservative &&
+           (first_blocked_ || backfill == Backfill::kGreedy);
+  }
+  [[nodiscard]] bool full(const ShapeTurn& shape) const {
+    return shape.now_dead || core_.known_full(shape.shape);
+  }
+  /// Nothing can become of any job of the class that is still to come.
+  [[nodiscard]] bool hopeless(const ShapeTurn& shape, const ClassTurn& turn) const {
+    return only_if_free() && !can_claim(turn) && (turn.now_dead || full(shape));
   }
   void confirm_reservation(const JobRec& job);
 
@@ -75,22 +81,28 @@ bool Pass::run_phase(bool charged) {
   turns.open(charged);
   // Whoever starts next may be the first that can be taken; then there is hope again.
   const bool for_good = !core_.waiting.any_takeable();
-  const auto without_hope = [this](const ClassTurn& turn) { return hopeless(turn); };
-  while (ClassTurn* turn = turns.next(without_hope, for_good)) {
+  const auto no_shape = [&](const ShapeTurn& shape) {
+    return for_good && only_if_free() && !core_.any_preemptible() && full(shape);
+  };
+  const auto no_class = [&](const ShapeTurn& shape, const ClassTurn& turn) {
+    return hopeless(shape, turn);
+  };
+  while (ClassTurn* turn = turns.next(no_shape, no_class)) {
     const Outcome outcome = visit(core_.job(JobId(turn->next.key.id)), *turn);
     changed_ = changed_ || outcome == Outcome::kChanged;
     if (outcome == Outcome::kStop) return true;
-    if (!for_good || !hopeless(*turn)) turns.pass_on();
+    if (!for_good || !hopeless(turns.shape(), *turn)) turns.pass_on();
   }
   return false;
 }
 
 Pass::Outcome Pass::visit(JobRec& job, ClassTurn& turn) {
+  ShapeTurn& shape = core_.turns.shape();
   const std::int64_t least = job.tasks_min();
   const std::int64_t room = core_.room_in_limits(job, job.shape.tasks);
   const bool limited = room < least;
   if (timeline_ && !limited) return visit_conservative(job, room);
-  if (!limited && core_.known_full(job.shape_index)) turn.now_dead = true;
+  if (!limited && full(shape)) turn.now_dead = true;
   if (!limited && !turn.now_dead) {
     const bool delays = guarded() && lasts(job) &&
                         (core_.known_to_delay(job) || core_.leaves_too_little(job, least));
@@ -98,13 +110,15 @@ Pass::Outcome Pass::visit(JobRec& job, ClassTurn& turn) {
     auto tasks = core_.placer.place_most(core_.ledger, core_.request(job), least, room);
     if (tasks) return start_if_allowed(job, turn, std::move(*tasks), room);
     turn.now_dead = true;
+    // How many tasks of whole devices fit never grows while others only take; of parts it may.
+    shape.now_dead = core_.request(job).kind == NeedKind::kWhole;
     core_.note_full(job);
   }
   if (can_claim(turn) && job.spec.charge) {
     auto claim = core_.find_claim(job, core_.ledger, now_);
     const bool allowed = claim && (!first_blocked_ || !core_.reservation ||
                                    core_.respects(*core_.reservation, job, claim->tasks,
-                                                   claim->victims));
+                                                  claim->victims));
     if (allowed) {
       core_.make_claim(job, std::move(*claim));
       if (first_blocked_) core_.reservation = core_.reserve(core_.job(*first_blocked_));

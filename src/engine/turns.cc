@@ -4,42 +4,86 @@
 
 namespace rota::engine {
 
-namespace {
-
-struct ComesLater {
-  const std::vector<ClassTurn>& classes;
-  bool operator()(std::uint32_t a, std::uint32_t b) const {
-    return classes[a].next.key > classes[b].next.key;
-  }
-};
-
-}  // namespace
-
-void Turns::LaneTurn::push(std::uint32_t of) {
-  heads.push_back(of);
-  if (order == HeadOrder::kHeap) {
-    std::push_heap(heads.begin(), heads.end(), ComesLater{classes});
-  }
+bool Turns::LaneTurn::later(std::uint32_t a, std::uint32_t b) const {
+  return classes[a].next.key > classes[b].next.key;
 }
 
-std::uint32_t Turns::LaneTurn::pop() {
-  if (order == HeadOrder::kNone) {
-    // The heap's order is that of coming later, so its greatest is the first.
-    const auto first = std::max_element(heads.begin(), heads.end(), ComesLater{classes});
-    std::iter_swap(first, heads.end() - 1);
-    order = HeadOrder::kFirstGone;
-  } else {
-    if (order == HeadOrder::kFirstGone) sort();
-    std::pop_heap(heads.begin(), heads.end(), ComesLater{classes});
+bool Turns::LaneTurn::later_shape(std::uint32_t a, std::uint32_t b) const {
+  return later(shapes[a].heads.front(), shapes[b].heads.front());
+}
+
+void Turns::LaneTurn::add(const JobClass& job_class, std::vector<std::uint32_t>& slot_of_shape) {
+  const ShapeIndex index = job_class.key.shape;
+  const auto at = static_cast<std::size_t>(index);
+  if (at >= slot_of_shape.size()) slot_of_shape.resize(at + 1, 0);
+  std::uint32_t& slot = slot_of_shape[at];
+  if (slot >= shapes_used || shapes[slot].shape != index) {
+    slot = static_cast<std::uint32_t>(shapes_used);
+    if (shapes_used == shapes.size()) shapes.emplace_back();
+    ShapeTurn& fresh = shapes[shapes_used++];
+    fresh.shape = index;
+    fresh.now_dead = fresh.sorted = false;
+    fresh.heads.clear();
   }
-  const std::uint32_t of = heads.back();
-  heads.pop_back();
+  const auto of = static_cast<std::uint32_t>(classes.size());
+  classes.push_back({.job_class = &job_class, .next = job_class.jobs.front(), .shape = slot});
+  auto& heads = shapes[slot].heads;
+  heads.push_back(of);
+  if (later(heads.front(), of)) std::swap(heads.front(), heads.back());
+}
+
+void Turns::LaneTurn::sort_shapes() {
+  order.clear();
+  for (std::uint32_t slot = 0; slot < shapes_used; ++slot) order.push_back(slot);
+  std::make_heap(order.begin(), order.end(),
+                 [this](std::uint32_t a, std::uint32_t b) { return later_shape(a, b); });
+}
+
+std::uint32_t Turns::LaneTurn::pop_shape() {
+  std::pop_heap(order.begin(), order.end(),
+                [this](std::uint32_t a, std::uint32_t b) { return later_shape(a, b); });
+  const std::uint32_t slot = order.back();
+  order.pop_back();
+  return slot;
+}
+
+std::uint32_t Turns::LaneTurn::pop_class(std::uint32_t slot) {
+  ShapeTurn& shape = shapes[slot];
+  auto& heads = shape.heads;
+  const std::uint32_t of = heads.front();
+  const auto by_order = [this](std::uint32_t a, std::uint32_t b) { return later(a, b); };
+  if (shape.sorted) {
+    std::pop_heap(heads.begin(), heads.end(), by_order);
+    heads.pop_back();
+  } else {
+    heads.front() = heads.back();
+    heads.pop_back();
+    std::make_heap(heads.begin(), heads.end(), by_order);
+    shape.sorted = true;
+  }
+  if (heads.empty()) return of;
+  order.push_back(slot);
+  std::push_heap(order.begin(), order.end(),
+                 [this](std::uint32_t a, std::uint32_t b) { return later_shape(a, b); });
   return of;
 }
 
-void Turns::LaneTurn::sort() {
-  std::make_heap(heads.begin(), heads.end(), ComesLater{classes});
-  order = HeadOrder::kHeap;
+/// Of a class that pop_class() took out.
+void Turns::LaneTurn::push_class(std::uint32_t of) {
+  const std::uint32_t slot = classes[of].shape;
+  auto& heads = shapes[slot].heads;
+  const bool in_order = !heads.empty();
+  heads.push_back(of);
+  std::push_heap(heads.begin(), heads.end(),
+                 [this](std::uint32_t a, std::uint32_t b) { return later(a, b); });
+  const auto by_shape = [this](std::uint32_t a, std::uint32_t b) { return later_shape(a, b); };
+  if (!in_order) {
+    order.push_back(slot);
+    std::push_heap(order.begin(), order.end(), by_shape);
+  } else if (heads.front() == of) {
+    // The shape comes sooner now than where it stands.
+    std::make_heap(order.begin(), order.end(), by_shape);
+  }
 }
 
 Turns::LaneTurn& Turns::add_lane(QueueIndex queue) {
@@ -47,8 +91,7 @@ Turns::LaneTurn& Turns::add_lane(QueueIndex queue) {
   LaneTurn& lane = lanes_[lanes_used_];
   lane.queue = queue;
   lane.classes.clear();
-  lane.heads.clear();
-  lane.order = HeadOrder::kNone;
+  lane.shapes_used = 0;
   return lane;
 }
 
@@ -59,12 +102,10 @@ void Turns::open(bool charged) {
   for (const auto& [queue, waiting] : waiting_.lanes()) {
     LaneTurn& lane = add_lane(queue);
     for (const auto& [key, job_class] : waiting.classes) {
-      if (key.charge == charged && !job_class.jobs.empty()) {
-        lane.classes.push_back({.job_class = &job_class, .next = job_class.jobs.front()});
-        lane.heads.push_back(static_cast<std::uint32_t>(lane.heads.size()));
-      }
+      if (key.charge == charged && !job_class.jobs.empty()) lane.add(job_class, slot_of_shape_);
     }
     if (lane.classes.empty()) continue;
+    lane.sort_shapes();
     for (QueueIndex q = queue; q != kNone; q = state_.queues[q].parent) ++live_[q];
     lane_of_queue_[static_cast<std::size_t>(queue)] = lanes_used_++;
   }
@@ -76,7 +117,7 @@ void Turns::feed(LaneTurn& lane, std::uint32_t of, const std::optional<OrderKey>
   const auto* entry = turn.job_class->jobs.next(after, turn.limit_max);
   if (entry == nullptr) return;
   turn.next = *entry;
-  lane.push(of);
+  lane.push_class(of);
 }
 
 void Turns::close(const LaneTurn& lane) {
