@@ -175,6 +175,7 @@ bool is_final_state(std::string_view state) {
 
 std::string places_text(const std::vector<api::Place>& places) {
   std::vector<std::string> parts;
+  parts.reserve(places.size());
   for (const api::Place& place : places) {
     parts.push_back(place.devices.empty() ? place.node : place.node + ":" + place.devices);
   }

@@ -155,7 +155,8 @@ void add_remarks(const sim::PastJobs& past, const sim::Setup& setup,
 Result<Scenario> play(Context& context, const WhatIfBase& base, sim::Setup setup) {
   constexpr int kReplaysMost = 3;
   const sim::PastJobs& told = base.source.past;
-  Scenario out{.name = setup.name, .setup = std::move(setup)};
+  Scenario out{.name = setup.name};
+  out.setup = std::move(setup);
   for (int i = 0; i < kReplaysMost; ++i) {
     const sim::PastJobs* past = &told;
     sim::PastJobs reacted;

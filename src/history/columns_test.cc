@@ -41,19 +41,19 @@ class NodeListsOfRows : public testing::Test {
   /// The nodes of each row, by name.
   std::vector<std::vector<std::string>> nodes_of_rows(const std::string& rows) {
     const JobHistory history = read("id,submit,start,end,gpus,nodes\n" + rows);
-    NodeLists node_lists(history, names, lists);
+    NodeLists node_lists(history, names_, lists_);
     std::vector<std::vector<std::string>> out;
     for (const AttemptRecord& attempt : history.attempts()) {
       std::vector<std::string>& row = out.emplace_back();
-      for (const std::uint32_t node : lists[node_lists.number(attempt.nodes)]) {
-        row.push_back(names[node]);
+      for (const std::uint32_t node : lists_[node_lists.number(attempt.nodes)]) {
+        row.push_back(names_[node]);
       }
     }
     return out;
   }
 
-  std::vector<std::string> names{""};
-  std::vector<std::vector<std::uint32_t>> lists{{}};
+  std::vector<std::string> names_{""};
+  std::vector<std::vector<std::uint32_t>> lists_{{}};
 };
 
 TEST_F(NodeListsOfRows, EveryFormOfAList) {
@@ -61,7 +61,7 @@ TEST_F(NodeListsOfRows, EveryFormOfAList) {
                             "4,4,4,9,1,h4\n5,5,5,9,1,\n"),
               ElementsAre(ElementsAre("h1", "h2"), ElementsAre("h2", "h3"),
                           ElementsAre("h3", "h1"), ElementsAre("h4"), IsEmpty()));
-  EXPECT_THAT(names, ElementsAre("", "h1", "h2", "h3", "h4"));
+  EXPECT_THAT(names_, ElementsAre("", "h1", "h2", "h3", "h4"));
 }
 
 TEST_F(NodeListsOfRows, WhatIsNoListIsOneNode) {
@@ -71,7 +71,7 @@ TEST_F(NodeListsOfRows, WhatIsNoListIsOneNode) {
 
 TEST_F(NodeListsOfRows, EqualTextsAreOneList) {
   (void)nodes_of_rows("1,1,1,9,2,h[1-2]\n2,2,2,9,2,h[1-2]\n3,3,3,9,1,h1\n");
-  EXPECT_EQ(lists.size(), 3U);
+  EXPECT_EQ(lists_.size(), 3U);
 }
 
 }  // namespace
