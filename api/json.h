@@ -116,9 +116,7 @@ struct Path {
 
 template <class Names>
 std::vector<std::string> words(const Names& names) {
-  std::vector<std::string> out;
-  for (const std::string_view name : names) out.emplace_back(name);
-  return out;
+  return {names.begin(), names.end()};
 }
 
 template <class T>

@@ -1,4 +1,4 @@
-// Marks of fields in api/v1.h, given behind a field's description: visit(name, field, doc, kTime).
+// Marks of fields in api/v1/, given behind a field's description: visit(name, field, doc, kTime).
 #pragma once
 
 namespace rota::api {

@@ -1,5 +1,5 @@
 // JSON Schema (draft 2020-12, as OpenAPI 3.1 uses it) of every type of the HTTP schema, made from
-// the field declarations in api/v1.h. Paths are assembled by the HTTP module.
+// the field declarations in api/v1/. Paths are assembled by the HTTP module.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace rota::api {
 
-/// {"SubmitRequest": {...}, ...}: the value of `components.schemas`, in the order of api/v1.h.
+/// {"SubmitRequest": {...}, ...}: the value of `components.schemas`, a key each of schema_names().
 /// A nested type is a `$ref` to "#/components/schemas/NAME".
 [[nodiscard]] Json component_schemas();
 

@@ -1,7 +1,9 @@
 #include "api/openapi.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -9,17 +11,38 @@
 namespace rota::api {
 namespace {
 
-TEST(OpenApi, EveryTypeOfTheSchemaFileIsListed) {
-  std::ifstream file(std::string(ROTA_SOURCE_DIR) + "/api/v1.h");
-  ASSERT_TRUE(file.good());
-  std::set<std::string> declared;
+const std::filesystem::path kSchemaFolder = ROTA_SOURCE_DIR "/api/v1";
+
+// The types that a file of the schema declares, each at the start of a line.
+std::set<std::string> types_declared_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  std::set<std::string> out;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("struct ") && line.ends_with("{")) {
-      declared.insert(line.substr(7, line.find(' ', 7) - 7));
+      out.insert(line.substr(7, line.find(' ', 7) - 7));
     }
+  }
+  return out;
+}
+
+TEST(OpenApi, EveryTypeOfTheSchemaFilesIsListed) {
+  std::set<std::string> declared;
+  for (const auto& entry : std::filesystem::directory_iterator(kSchemaFolder)) {
+    declared.merge(types_declared_in(entry.path()));
   }
   const std::vector<std::string> names = schema_names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), declared);
+}
+
+TEST(OpenApi, TheHeaderOfAllIncludesEverySchemaFile) {
+  std::ifstream file(std::string(ROTA_SOURCE_DIR) + "/api/v1.h");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const auto& entry : std::filesystem::directory_iterator(kSchemaFolder)) {
+    const std::string name = entry.path().filename();
+    EXPECT_THAT(text.str(), testing::HasSubstr("#include \"api/v1/" + name + "\"\n"));
+  }
 }
 
 TEST(OpenApi, PropertiesCarryTypeDefaultAndMeaning) {

@@ -28,15 +28,18 @@ std::string sacct_text() {
       return word;
     };
     const std::string gpus = std::to_string(1 << (i % 4));
-    const std::string tres = "billing=8,cpu=8,gres/gpu:h100=" + gpus + ",gres/gpu=" + gpus +
-                             ",mem=64G,node=1";
+    std::string tres = "billing=8,cpu=8,gres/gpu:h100=";
+    tres.append(gpus).append(",gres/gpu=").append(gpus).append(",mem=64G,node=1");
     const std::string id = std::to_string(i);
     const std::string times = at(i) + "|" + at(i) + "|" + at(i + 60) + "|" + at(i + 3660) +
                               "|01:00:00|1-00:00:00|";
-    text += id + "|job" + std::to_string(i % 500) + "|u" + std::to_string(i % 97) +
-            "|ml|gpu|normal|COMPLETED|" + times + tres + "|" + tres + "|n" +
-            std::to_string(i % 400) + "|0:0|None|100\n";
-    if (i % 2 == 0) text += id + ".batch|batch|||||COMPLETED|" + times + "||n1|0:0||\n";
+    text.append(id).append("|job").append(std::to_string(i % 500));
+    text.append("|u").append(std::to_string(i % 97)).append("|ml|gpu|normal|COMPLETED|");
+    text.append(times).append(tres).append("|").append(tres);
+    text.append("|n").append(std::to_string(i % 400)).append("|0:0|None|100\n");
+    if (i % 2 != 0) continue;
+    text.append(id).append(".batch|batch|||||COMPLETED|").append(times);
+    text.append("||n1|0:0||\n");
   }
   return text;
 }

@@ -57,7 +57,7 @@ void serve(World& world, const Door& door, Request request) {
   int answers = 0;
   std::shared_ptr<EventStream> stream;
   world.dispatcher.handle(std::get<server::Caller>(admitted), std::move(request),
-                          [&](Response response) {
+                          [&](const Response& response) {
                             ++answers;
                             check_answer(response);
                             stream = response.stream;

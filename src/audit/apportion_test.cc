@@ -41,7 +41,7 @@ TEST(Apportion, NothingIsNothing) { EXPECT_TRUE(apportioned({}, 10).empty()); }
 TEST(Apportion, AddsUpWhateverTheParts) {
   Random random(7);
   for (int round = 0; round < 500; ++round) {
-    const auto unit = static_cast<Int128>(1 + random.below(1000));
+    const auto unit = Int128{1} + random.below(1000);
     std::vector<Int128> parts;
     for (std::uint64_t n = random.below(20); n > 0; --n) {
       parts.push_back(static_cast<Int128>(random.below(5000)) - 1000);

@@ -1,13 +1,11 @@
 #include "cli/audit_source.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <map>
 #include <vector>
 
 #include "base/digest.h"
-#include "base/text.h"
+#include "history/columns.h"
 
 namespace rota::cli {
 namespace {
@@ -19,6 +17,7 @@ using audit::WorkRun;
 using history::AttemptRecord;
 using history::JobHistory;
 using history::JobRecord;
+using history::NameColumn;
 using history::Outcome;
 
 audit::End end_of(Outcome outcome) {
@@ -46,61 +45,6 @@ std::int64_t raw(history::Maybe<T> value) {
 }
 
 constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
-
-/// Dense numbers of the names that one column uses.
-class NameColumn {
- public:
-  NameColumn(const JobHistory& history, std::vector<std::string>& names)
-      : history_(history), names_(names), numbers_(history.names().size(), 0) {}
-  std::uint32_t number(history::Name name) {
-    if (name.empty()) return audit::kNoName;
-    std::uint32_t& number = numbers_[name.index];
-    if (number == 0) {
-      number = static_cast<std::uint32_t>(names_.size());
-      names_.emplace_back(history_.text(name));
-    }
-    return number;
-  }
-
- private:
-  const JobHistory& history_;
-  std::vector<std::string>& names_;
-  std::vector<std::uint32_t> numbers_;
-};
-
-/// Lists of nodes (`h[1-2]`) as numbers; equal texts are one list.
-class NodeSets {
- public:
-  NodeSets(const JobHistory& history, Work& work)
-      : history_(history), work_(work), numbers_(history.names().size(), 0) {}
-  std::uint32_t number(history::Name text) {
-    if (text.empty()) return 0;
-    std::uint32_t& number = numbers_[text.index];
-    if (number != 0) return number;
-    number = static_cast<std::uint32_t>(work_.node_sets.size());
-    std::vector<std::uint32_t> set;
-    const auto names = expand_names(history_.text(text));
-    if (names) {
-      for (const std::string& name : *names) set.push_back(node(name));
-    } else {
-      set.push_back(node(std::string(history_.text(text))));
-    }
-    work_.node_sets.push_back(std::move(set));
-    return number;
-  }
-
- private:
-  std::uint32_t node(const std::string& name) {
-    const auto [found, is_new] =
-        by_name_.try_emplace(name, static_cast<std::uint32_t>(work_.nodes.size()));
-    if (is_new) work_.nodes.push_back(name);
-    return found->second;
-  }
-  const JobHistory& history_;
-  Work& work_;
-  std::vector<std::uint32_t> numbers_;
-  std::map<std::string, std::uint32_t, std::less<>> by_name_;
-};
 
 std::int32_t milli_of(const JobHistory& history, history::GpuSetId gpus) {
   if (!gpus.known()) return -1;
@@ -153,7 +97,7 @@ void add_memory(const JobRecord& job, const AttemptRecord& attempt, Work& work) 
 
 void add_runs(const JobHistory& history, Work& work) {
   work.runs.reserve(history.attempts().size());
-  NodeSets nodes(history, work);
+  history::NodeLists nodes(history, work.nodes, work.node_sets);
   const auto span = history.span();
   const std::int64_t now = span ? span->end.ns() : 0;
   std::uint32_t number = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "history/read.h"
 
@@ -34,6 +35,15 @@ TEST(AuditSource, TimesNamesAndGpusOfARow) {
   EXPECT_EQ(work.users[work.jobs[0].user], "ann");
   EXPECT_EQ(work.classes[work.jobs[0].job_class], "debug");
   EXPECT_EQ(work.jobs[0].time_limit, 3'600'000'000'000);
+}
+
+TEST(AuditSource, ListsOfNodesInEveryForm) {
+  const audit::Work work = read(
+      "id,submit,start,end,state,gpus,nodes\n1,1,1,9,COMPLETED,2,n1+n2\n"
+      "2,2,2,9,COMPLETED,2,n[1-2]\n3,3,3,9,COMPLETED,1,n2\n");
+  EXPECT_EQ(work.nodes, (std::vector<std::string>{"", "n1", "n2"}));
+  EXPECT_EQ(work.node_sets[work.runs[0].nodes], (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(work.node_sets[work.runs[1].nodes], (std::vector<std::uint32_t>{1, 2}));
 }
 
 TEST(AuditSource, WhatIsNotToldStaysSo) {

@@ -130,7 +130,7 @@ class LineReader {
 
   /// `-N2`, `-N 2`, and flags in a row: `-HW`.
   Status read_short(const std::vector<Word>& words) {
-    const Word word = words[at_];
+    const Word& word = words[at_];
     for (std::size_t i = 1; i < word.text.size(); ++i) {
       const SubmitOption* option = find_option(word.text[i], place_);
       if (option == nullptr) return unknown({"-" + word.text.substr(i, 1), word.column + i});

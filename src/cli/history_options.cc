@@ -47,12 +47,13 @@ Result<history::JobHistory> read_history(Context& context, const HistoryOptions&
 
 Status check_is_no_input(const std::string& option, const std::string& path,
                          const HistoryOptions& options) {
+  const Error would_be_lost =
+      usage_error(option + " '" + path + "' is the file that is read, which would be lost; "
+                                         "name another one");
   for (const std::string& file : options.files) {
     std::error_code unknown;
     const bool is_file = std::filesystem::is_regular_file(path, unknown);
-    if (!is_file || !std::filesystem::equivalent(path, file, unknown)) continue;
-    return usage_error(option + " '" + path + "' is the file that is read, which would be lost; "
-                       "name another one");
+    if (is_file && std::filesystem::equivalent(path, file, unknown)) return would_be_lost;
   }
   return {};
 }

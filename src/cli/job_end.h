@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/job.h"
 #include "base/result.h"
 #include "http/client.h"
 

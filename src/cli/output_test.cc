@@ -4,7 +4,8 @@
 
 #include <sstream>
 
-#include "api/v1.h"
+#include "api/v1/cluster.h"
+#include "api/v1/queue.h"
 
 namespace rota::cli {
 namespace {

@@ -84,6 +84,7 @@ std::vector<std::string> changed_environment(const std::vector<std::string>& cha
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -164,9 +165,7 @@ std::string own_program() {
 Result<pid_t> spawn_detached(const std::vector<std::string>& argv, const std::string& log) {
   const int log_file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log_file < 0) return system_error("cannot write " + log);
-  std::vector<char*> words;
-  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  std::vector<char*> words = pointers_to(argv);
   const pid_t pid = ::fork();
   if (pid == 0) become(words.data(), log_file);
   ::close(log_file);

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/job.h"
+#include "api/v1/submit.h"
 #include "base/result.h"
 #include "http/client.h"
 

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "api/v1.h"
+#include "api/v1/cluster.h"
+#include "api/v1/job.h"
+#include "api/v1/submit.h"
 #include "base/result.h"
 #include "cli/submit_draft.h"
 #include "http/client.h"

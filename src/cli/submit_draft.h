@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/submit.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "cli/context.h"

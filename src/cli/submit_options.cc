@@ -59,12 +59,13 @@ Status wish_for_mig(Draft& draft, const OptionUse& use, std::string_view type,
 }  // namespace
 
 std::span<const SubmitOption> submit_options() {
-  static const std::vector<SubmitOption> table = [] {
+  static const std::vector<SubmitOption> kOptions = [] {
     std::vector<SubmitOption> all = rota_options();
-    for (SubmitOption& option : slurm_options()) all.push_back(std::move(option));
+    const std::vector<SubmitOption> more = slurm_options();
+    all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
-  return table;
+  return kOptions;
 }
 
 const SubmitOption* find_option(std::string_view name, unsigned places) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -121,6 +122,24 @@ Column<api::Job> time_column(const Context& context, std::string_view title,
           Align::kLeft, shown};
 }
 
+/// A list of jobs: what every one begins with, then `more`.
+ListView<api::Job> jobs_view(std::string_view empty, std::vector<Column<api::Job>> more) {
+  ListView<api::Job> view{.key = "jobs",
+                          .name = [](const api::Job& job) { return job.id; },
+                          .empty = empty};
+  view.columns = {
+      text_column("ID", &api::Job::id),
+      {"NAME", [](const api::Job& job) { return plain(job.name); }, Align::kLeft, Shown::kAlways,
+       true},
+      text_column("USER", &api::Job::user),
+      text_column("QUEUE", &api::Job::queue),
+      state_column<api::Job>(),
+      job_column("GPUS", size_text, Align::kRight),
+  };
+  std::move(more.begin(), more.end(), std::back_inserter(view.columns));
+  return view;
+}
+
 }  // namespace
 
 std::string ended_text(const api::Job& job) {
@@ -156,6 +175,7 @@ bool is_final_state(std::string_view state) {
 
 std::string places_text(const std::vector<api::Place>& places) {
   std::vector<std::string> parts;
+  parts.reserve(places.size());
   for (const api::Place& place : places) {
     parts.push_back(place.devices.empty() ? place.node : place.node + ":" + place.devices);
   }
@@ -165,55 +185,33 @@ std::string places_text(const std::vector<api::Place>& places) {
 }
 
 ListView<api::Job> job_view(const Context& context) {
-  ListView<api::Job> view{.key = "jobs",
-                          .name = [](const api::Job& job) { return job.id; },
-                          .empty = "No job waits or runs. Finished ones: rota history"};
-  view.columns = {
-      text_column("ID", &api::Job::id),
-      {"NAME", [](const api::Job& job) { return plain(job.name); }, Align::kLeft, Shown::kAlways,
-       true},
-      text_column("USER", &api::Job::user),
-      text_column("QUEUE", &api::Job::queue),
-      state_column<api::Job>(),
-      job_column("GPUS", size_text, Align::kRight),
-      job_column("TIME", job_time, Align::kRight),
-      count_column("PRIORITY", &api::Job::priority, Shown::kWide),
-      text_column("CLASS", &api::Job::job_class, Shown::kWide),
-      job_column("LIMIT", limit_text, Align::kRight, Shown::kWide),
-      count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
-      count_column("EVICTIONS", &api::Job::evictions, Shown::kWide),
-      time_column(context, "SUBMITTED", &api::Job::submitted, Shown::kWide),
-      time_column(context, "STARTED", &api::Job::started, Shown::kWide),
-      {"WHERE, WHY", [&context](const api::Job& job) { return plain(state_detail(context, job)); }},
-  };
-  return view;
+  return jobs_view(
+      "No job waits or runs. Finished ones: rota history",
+      {job_column("TIME", job_time, Align::kRight),
+       count_column("PRIORITY", &api::Job::priority, Shown::kWide),
+       text_column("CLASS", &api::Job::job_class, Shown::kWide),
+       job_column("LIMIT", limit_text, Align::kRight, Shown::kWide),
+       count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
+       count_column("EVICTIONS", &api::Job::evictions, Shown::kWide),
+       time_column(context, "SUBMITTED", &api::Job::submitted, Shown::kWide),
+       time_column(context, "STARTED", &api::Job::started, Shown::kWide),
+       {"WHERE, WHY",
+        [&context](const api::Job& job) { return plain(state_detail(context, job)); }}});
 }
 
 ListView<api::Job> history_view(const Context& context) {
-  ListView<api::Job> view{.key = "jobs",
-                          .name = [](const api::Job& job) { return job.id; },
-                          .empty = "No job has ended yet."};
-  view.columns = {
-      text_column("ID", &api::Job::id),
-      {"NAME", [](const api::Job& job) { return plain(job.name); }, Align::kLeft, Shown::kAlways,
-       true},
-      text_column("USER", &api::Job::user),
-      text_column("QUEUE", &api::Job::queue),
-      state_column<api::Job>(),
-      job_column("GPUS", size_text, Align::kRight),
-      job_column("WAITED", [](const api::Job& job) { return duration_or_empty(job.wait_seconds); },
-                 Align::kRight),
-      job_column("RAN", [](const api::Job& job) { return duration_or_empty(job.run_seconds); },
-                 Align::kRight),
-      hours_column("GPU HOURS", &api::Job::gpu_hours, Shown::kWide),
-      hours_column("LOST", &api::Job::gpu_hours_lost, Shown::kWide),
-      count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
-      job_column("NODES", [](const api::Job& job) { return join(job.nodes, " "); }, Align::kLeft,
-                 Shown::kWide),
-      time_column(context, "ENDED", &api::Job::ended, Shown::kAlways),
-      {"HOW", [](const api::Job& job) { return plain(ended_text(job)); }},
-  };
-  return view;
+  const auto waited = [](const api::Job& job) { return duration_or_empty(job.wait_seconds); };
+  const auto ran = [](const api::Job& job) { return duration_or_empty(job.run_seconds); };
+  const auto nodes = [](const api::Job& job) { return join(job.nodes, " "); };
+  return jobs_view("No job has ended yet.",
+                   {job_column("WAITED", waited, Align::kRight),
+                    job_column("RAN", ran, Align::kRight),
+                    hours_column("GPU HOURS", &api::Job::gpu_hours, Shown::kWide),
+                    hours_column("LOST", &api::Job::gpu_hours_lost, Shown::kWide),
+                    count_column("ATTEMPTS", &api::Job::attempts, Shown::kWide),
+                    job_column("NODES", nodes, Align::kLeft, Shown::kWide),
+                    time_column(context, "ENDED", &api::Job::ended, Shown::kAlways),
+                    {"HOW", [](const api::Job& job) { return plain(ended_text(job)); }}});
 }
 
 ListView<api::Node> node_view() {

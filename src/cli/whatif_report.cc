@@ -131,7 +131,7 @@ std::optional<double> cost_of(const WhatIfReport& report, const sim::Setup& setu
       hourly += static_cast<double>(price->value()) / 1e6;
     }
   }
-  return hourly * seconds_in(report.today.replayed.makespan) / 3600;
+  return hourly * seconds_in(report.base.today.replayed.makespan) / 3600;
 }
 
 /// One line of the comparison: a figure of each scenario.
@@ -154,7 +154,8 @@ std::vector<Line> wait_lines(const WhatIfReport& report) {
                           {"wait p50", all(&sim::Spread::p50)},
                           {"wait p90", all(&sim::Spread::p90)},
                           {"wait max", all(&sim::Spread::max)}};
-  lines.push_back({"p90 of jobs of " + number_text(report.measure.wide_milli / 1000.0) + "+ GPUs",
+  const std::string wide = number_text(report.base.measure.wide_milli / 1000.0);
+  lines.push_back({"p90 of jobs of " + wide + "+ GPUs",
                    [](const sim::Outcome& o) { return wait_text(o.wide, &sim::Spread::p90); }});
   lines.push_back({"p90 of debug jobs",
                    [](const sim::Outcome& o) { return wait_text(o.shorts, &sim::Spread::p90); }});
@@ -195,16 +196,16 @@ template <class Add>
 void add_rare_lines(const WhatIfReport& report, Add&& add) {
   const auto never = [](const sim::Outcome& o) { return grouped(o.jobs - o.started); };
   const auto is_any = [&](auto&& test) {
-    return test(report.today.replayed) ||
+    return test(report.base.today.replayed) ||
            std::any_of(report.scenarios.begin(), report.scenarios.end(),
                        [&](const Scenario& s) { return test(s.outcome); });
   };
   if (is_any([](const sim::Outcome& o) { return o.jobs > o.started; })) {
-    add("never started", never(report.today.replayed),
+    add("never started", never(report.base.today.replayed),
         [&](const Scenario& s) { return never(s.outcome); });
   }
   if (is_any([](const sim::Outcome& o) { return o.cut > 0; })) {
-    add("cut at their limit", grouped(report.today.replayed.cut),
+    add("cut at their limit", grouped(report.base.today.replayed.cut),
         [](const Scenario& s) { return grouped(s.outcome.cut); });
   }
   if (report.prices) {
@@ -212,7 +213,7 @@ void add_rare_lines(const WhatIfReport& report, Add&& add) {
       const auto cost = cost_of(report, setup);
       return cost ? number_text(*cost, 2) : std::string("no price");
     };
-    add("cost", money(report.today.setup), [&](const Scenario& s) { return money(s.setup); });
+    add("cost", money(report.base.today.setup), [&](const Scenario& s) { return money(s.setup); });
   }
   if (any_reacts(report)) {
     add("demand", "1", [](const Scenario& s) { return number_text(s.demand, 3); });
@@ -233,7 +234,7 @@ std::string comparison(const WhatIfReport& report, const TableStyle& style) {
   std::vector<Line> lines = wait_lines(report);
   for (Line& line : share_lines()) lines.push_back(std::move(line));
   for (const Line& line : lines) {
-    add(line.name, line.text(report.today.replayed),
+    add(line.name, line.text(report.base.today.replayed),
         [&](const Scenario& s) { return line.text(s.outcome); });
   }
   add_rare_lines(report, add);
@@ -260,9 +261,9 @@ std::string teams_side_by_side(const WhatIfReport& report, const TableStyle& sty
     columns.push_back({scenario.name, Align::kRight, true});
   }
   Table table(std::move(columns));
-  for (const JobGroup& team : report.today.replayed.teams) {
+  for (const JobGroup& team : report.base.today.replayed.teams) {
     std::vector<report::Cell> row{{team.name}, {grouped(team.jobs)},
-                                  {team_cell(report.today.replayed, team.name)}};
+                                  {team_cell(report.base.today.replayed, team.name)}};
     for (const Scenario& s : report.scenarios) row.push_back({team_cell(s.outcome, team.name)});
     table.add_row(std::move(row));
   }
@@ -313,8 +314,9 @@ std::string count_line(std::int64_t count, const char* one, const char* many,
 
 }  // namespace
 
-std::string whatif_head(const WhatIfSource& source, const Today& today,
-                        const TableStyle& style) {
+std::string whatif_head(const WhatIfBase& base, const TableStyle& style) {
+  const WhatIfSource& source = base.source;
+  const Today& today = base.today;
   std::string text = "Past jobs: " + grouped(today.replayed.jobs) + " of " + source.files;
   if (source.left_out.all() > 0) {
     text += "; " + grouped(source.left_out.all()) + " left out";
@@ -362,11 +364,11 @@ std::string whatif_assumptions(const WhatIfSource& source, bool reacts) {
 }
 
 std::string whatif_page(const WhatIfReport& report, const TableStyle& style) {
-  std::string text = whatif_head(report.source, report.today, style) + "\n" +
+  std::string text = whatif_head(report.base, style) + "\n" +
                      comparison(report, style);
   if (report.by_team) text += teams_side_by_side(report, style);
   return text + "\n" + remarks_text(report.remarks) +
-         whatif_assumptions(report.source, any_reacts(report));
+         whatif_assumptions(report.base.source, any_reacts(report));
 }
 
 api::Json outcome_json(const sim::Outcome& outcome) {
@@ -398,7 +400,9 @@ api::Json outcome_json(const sim::Outcome& outcome) {
   return json;
 }
 
-api::Json whatif_head_json(const WhatIfSource& source, const Today& today) {
+api::Json whatif_head_json(const WhatIfBase& base) {
+  const WhatIfSource& source = base.source;
+  const Today& today = base.today;
   constexpr const char* kFrom[] = {"given", "nodes_of_history", "most_held"};
   api::Json json = api::Json::object();
   json["source"] = source.files;
@@ -419,11 +423,11 @@ api::Json whatif_head_json(const WhatIfSource& source, const Today& today) {
 }
 
 api::Json whatif_json(const WhatIfReport& report) {
-  api::Json json = whatif_head_json(report.source, report.today);
+  api::Json json = whatif_head_json(report.base);
   const auto put_cost = [&](api::Json& to, const sim::Setup& setup) {
     if (const auto cost = cost_of(report, setup)) to["cost"] = to_places(*cost, 100);
   };
-  put_cost(json["today"], report.today.setup);
+  put_cost(json["today"], report.base.today.setup);
   put_remarks(report.remarks, json);
   json["scenarios"] = api::Json::array();
   for (const Scenario& scenario : report.scenarios) {

@@ -13,9 +13,7 @@
 namespace rota::cli {
 
 struct WhatIfReport {
-  WhatIfSource source;               // without its jobs, when it is shown
-  sim::Measure measure;
-  Today today;
+  WhatIfBase base;
   std::vector<Scenario> scenarios;
   std::optional<reports::Prices> prices;
   bool by_team = false;              // -o wide
@@ -29,15 +27,14 @@ struct WhatIfReport {
 [[nodiscard]] api::Json whatif_json(const WhatIfReport& report);
 
 /// What both commands say first: what was read, the cluster, the policy, fidelity with a verdict.
-[[nodiscard]] std::string whatif_head(const WhatIfSource& source, const Today& today,
-                                      const report::TableStyle& style);
+[[nodiscard]] std::string whatif_head(const WhatIfBase& base, const report::TableStyle& style);
 /// A line each below `Careful:`; empty for none.
 [[nodiscard]] std::string remarks_text(const std::vector<std::string>& remarks);
 /// As `remarks`, where there are any.
 void put_remarks(const std::vector<std::string>& remarks, api::Json& json);
 /// What was assumed, a line each.
 [[nodiscard]] std::string whatif_assumptions(const WhatIfSource& source, bool reacts);
-[[nodiscard]] api::Json whatif_head_json(const WhatIfSource& source, const Today& today);
+[[nodiscard]] api::Json whatif_head_json(const WhatIfBase& base);
 [[nodiscard]] api::Json outcome_json(const sim::Outcome& outcome);
 
 }  // namespace rota::cli

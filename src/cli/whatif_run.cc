@@ -116,10 +116,20 @@ Result<Today> find_today(Context& context, const WhatIfSource& source, const std
   return today;
 }
 
-Result<sim::Setup> scenario_setup(const sim::PastJobs& past, const Today& today,
-                                  const std::string& policies,
+Result<WhatIfBase> whatif_base(Context& context, const WhatIfOptions& options) {
+  auto source = whatif_source(context, options.history, options.on);
+  if (!source) return source.error();
+  WhatIfBase base{.source = std::move(*source)};
+  base.measure = measure_of(base.source);
+  auto today = find_today(context, base.source, options.today, base.measure);
+  if (!today) return today.error();
+  base.today = std::move(*today);
+  return base;
+}
+
+Result<sim::Setup> scenario_setup(const WhatIfBase& base, const std::string& policies,
                                   const std::vector<std::string>& changes) {
-  sim::Setup setup = today.setup;
+  sim::Setup setup = base.today.setup;
   if (!policies.empty()) {
     if (auto status = apply_policy_list("--compare", policies, setup); !status) {
       return status.error();
@@ -130,7 +140,7 @@ Result<sim::Setup> scenario_setup(const sim::PastJobs& past, const Today& today,
     if (!change) return change.error();
     if (auto status = apply_change(*change, setup); !status) return status.error();
   }
-  if (auto status = check_share_names(past, setup); !status) return status.error();
+  if (auto status = check_share_names(base.source.past, setup); !status) return status.error();
   return setup;
 }
 
@@ -142,23 +152,24 @@ void add_remarks(const sim::PastJobs& past, const sim::Setup& setup,
   }
 }
 
-Result<Scenario> play(Context& context, const WhatIfSource& source, const Today& today,
-                      sim::Setup setup, const sim::Measure& measure) {
+Result<Scenario> play(Context& context, const WhatIfBase& base, sim::Setup setup) {
   constexpr int kReplaysMost = 3;
-  Scenario out{.name = setup.name, .setup = std::move(setup)};
+  const sim::PastJobs& told = base.source.past;
+  Scenario out{.name = setup.name};
+  out.setup = std::move(setup);
   for (int i = 0; i < kReplaysMost; ++i) {
-    const sim::PastJobs* past = &source.past;
+    const sim::PastJobs* past = &told;
     sim::PastJobs reacted;
     if (out.demand != 1) {
-      reacted = sim::with_demand(source.past, out.demand);
+      reacted = sim::with_demand(told, out.demand);
       past = &reacted;
     }
-    auto outcome = replay_setup(context, *past, out.setup, measure);
+    auto outcome = replay_setup(context, *past, out.setup, base.measure);
     if (!outcome) return outcome.error();
     out.outcome = std::move(*outcome);
     if (out.setup.reaction_permille == 0 || i + 1 == kReplaysMost) break;
     const double factor =
-        sim::reaction_factor(source.past, today.replayed.wait.mean, out.outcome.wait.mean,
+        sim::reaction_factor(told, base.today.replayed.wait.mean, out.outcome.wait.mean,
                              out.setup.reaction_permille);
     // Half of the way, since more demand makes waits longer again.
     out.demand = i == 0 ? factor : std::sqrt(out.demand * factor);

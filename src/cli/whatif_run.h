@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/context.h"
+#include "cli/whatif_options.h"
 #include "cli/whatif_source.h"
 #include "sim/setup.h"
 #include "sim/what_if.h"
@@ -38,6 +39,16 @@ struct Today {
 [[nodiscard]] Result<Today> find_today(Context& context, const WhatIfSource& source,
                                        const std::string& given, const sim::Measure& measure);
 
+/// What every scenario is played beside.
+struct WhatIfBase {
+  WhatIfSource source;           // without its jobs, when it is shown
+  sim::Measure measure;
+  Today today;
+};
+
+/// Reads the history and finds today's cluster and policy.
+[[nodiscard]] Result<WhatIfBase> whatif_base(Context& context, const WhatIfOptions& options);
+
 struct Scenario {
   std::string name;
   sim::Setup setup;
@@ -47,13 +58,11 @@ struct Scenario {
 
 /// Plays a setup. With a reaction, again under the demand that the new waits bring, until it
 /// settles (at most three replays).
-[[nodiscard]] Result<Scenario> play(Context& context, const WhatIfSource& source,
-                                    const Today& today, sim::Setup setup,
-                                    const sim::Measure& measure);
+[[nodiscard]] Result<Scenario> play(Context& context, const WhatIfBase& base, sim::Setup setup);
 
 /// Setup of a scenario: today's, `policies` over it (a list as --today's; empty: none), then the
 /// changes one after the other. Error: as theirs, or a share of somebody who has no job in `past`.
-[[nodiscard]] Result<sim::Setup> scenario_setup(const sim::PastJobs& past, const Today& today,
+[[nodiscard]] Result<sim::Setup> scenario_setup(const WhatIfBase& base,
                                                 const std::string& policies,
                                                 const std::vector<std::string>& changes);
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
-#include "base/text.h"
 #include "cli/offline.h"
 #include "cli/usage.h"
+#include "history/columns.h"
 
 namespace rota::cli {
 namespace {
@@ -15,6 +14,7 @@ namespace {
 using history::AttemptRecord;
 using history::JobHistory;
 using history::JobRecord;
+using history::NameColumn;
 using sim::PastJob;
 using sim::PastJobs;
 
@@ -25,27 +25,6 @@ bool stopped_by_system(history::Outcome outcome) {
   return outcome == history::Outcome::kPreempted || outcome == history::Outcome::kRequeued ||
          outcome == history::Outcome::kNodeFailed;
 }
-
-/// Numbers of the names in one column, as they are first met.
-class PastNames {
- public:
-  PastNames(const JobHistory& history, std::vector<std::string>& names)
-      : history_(history), names_(names), numbers_(history.names().size(), 0) {}
-  std::uint32_t number(history::Name name) {
-    if (name.empty()) return 0;
-    std::uint32_t& number = numbers_[name.index];
-    if (number == 0) {
-      number = static_cast<std::uint32_t>(names_.size());
-      names_.emplace_back(history_.text(name));
-    }
-    return number;
-  }
-
- private:
-  const JobHistory& history_;
-  std::vector<std::string>& names_;
-  std::vector<std::uint32_t> numbers_;
-};
 
 /// The one model of a set of whole devices; empty: none is told, or several are.
 history::Name model_of(const JobHistory& history, history::GpuSetId set) {
@@ -94,34 +73,6 @@ std::int32_t node_count_of(const JobRecord& job, const AttemptRecord& ran) {
   return static_cast<std::int32_t>(std::clamp<std::uint32_t>(count, 1, 100'000));
 }
 
-/// Node lists as the input writes them, read once each. `a1+a2` is a list too.
-class NodeLists {
- public:
-  explicit NodeLists(const JobHistory& history)
-      : history_(history), lists_(history.names().size()) {}
-  const std::vector<std::uint32_t>& of(history::Name text) {
-    std::vector<std::uint32_t>& list = lists_[text.index];
-    if (!list.empty() || text.empty()) return list;
-    std::string written(history_.text(text));
-    std::replace(written.begin(), written.end(), '+', ',');
-    const auto parts = expand_names(written);
-    for (const std::string& name : parts ? *parts : std::vector<std::string>{written}) {
-      const auto [found, is_new] =
-          numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
-      if (is_new) names_.push_back(name);
-      list.push_back(found->second);
-    }
-    return list;
-  }
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-
- private:
-  const JobHistory& history_;
-  std::vector<std::vector<std::uint32_t>> lists_;  // by the text's number
-  std::vector<std::string> names_;
-  std::map<std::string, std::uint32_t> numbers_;
-};
-
 /// A change of what is held on one node.
 struct HeldChange {
   std::uint32_t node = 0;
@@ -141,7 +92,8 @@ std::string stem_of(const std::string& name) {
 /// What is known of the nodes that a history names.
 class SeenNodes {
  public:
-  explicit SeenNodes(const JobHistory& history) : history_(history), lists_(history) {}
+  explicit SeenNodes(const JobHistory& history)
+      : history_(history), node_lists_(history, names_, lists_) {}
 
   void look() {
     for (const JobRecord& job : history_.jobs()) {
@@ -151,27 +103,26 @@ class SeenNodes {
   [[nodiscard]] bool tells_enough() const { return named_ > 0 && named_ * 2 >= ran_; }
 
   [[nodiscard]] std::vector<NodeSpec> nodes() {
-    const std::vector<std::string>& names = lists_.names();
     std::vector<std::int64_t> most = most_held();
     std::map<std::string, std::map<std::string, std::int64_t>> votes;  // by stem
-    models_.resize(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      for (const auto& [model, count] : models_[i]) votes[stem_of(names[i])][model] += count;
+    models_.resize(names_.size());
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      for (const auto& [model, count] : models_[i]) votes[stem_of(names_[i])][model] += count;
     }
     std::vector<std::pair<std::string, std::string>> kinds;  // stem and model
     std::map<std::pair<std::string, std::string>, std::int64_t> largest;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const std::string stem = stem_of(names[i]);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::string stem = stem_of(names_[i]);
       const auto& own = models_[i].empty() ? votes[stem] : models_[i];
       kinds.emplace_back(stem, most_voted(own));
       std::int64_t& gpus = largest[kinds.back()];
       gpus = std::max(gpus, (most[i] + 999) / 1000);
     }
     std::vector<NodeSpec> out;
-    for (std::size_t i = 0; i < names.size(); ++i) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
       if (largest[kinds[i]] == 0) continue;
       NodeSpec node;
-      node.name = names[i];
+      node.name = names_[i];
       node.devices.assign(static_cast<std::size_t>(largest[kinds[i]]), {kinds[i].second});
       out.push_back(std::move(node));
     }
@@ -192,7 +143,7 @@ class SeenNodes {
     ++ran_;
     if (attempt.nodes.empty()) return;
     ++named_;
-    const std::vector<std::uint32_t>& list = lists_.of(attempt.nodes);
+    const std::vector<std::uint32_t>& list = lists_[node_lists_.number(attempt.nodes)];
     history::Name model = model_of(history_, held);
     if (model.empty()) model = model_of(history_, job.gpus);
     const std::int64_t each = milli / std::ssize(list);
@@ -207,7 +158,7 @@ class SeenNodes {
 
   std::vector<std::int64_t> most_held() {
     std::sort(changes_.begin(), changes_.end());
-    std::vector<std::int64_t> most(lists_.names().size());
+    std::vector<std::int64_t> most(names_.size());
     std::int64_t held = 0;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (i == 0 || changes_[i].node != changes_[i - 1].node) held = 0;
@@ -230,21 +181,14 @@ class SeenNodes {
   }
 
   const JobHistory& history_;
-  NodeLists lists_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::uint32_t>> lists_{{}};
+  history::NodeLists node_lists_;
   std::vector<HeldChange> changes_;
   std::vector<std::map<std::string, std::int64_t>> models_;  // of jobs, by node
   std::int64_t ran_ = 0;
   std::int64_t named_ = 0;
 };
-
-std::string files_of(const history::ImportNotes& notes) {
-  std::string text;
-  for (std::size_t i = 0; i < notes.files.size() && i < 3; ++i) {
-    text += (i > 0 ? ", " : "") + notes.files[i] + " (" + notes.formats[i] + ")";
-  }
-  if (notes.files.size() > 3) text += " and " + std::to_string(notes.files.size() - 3) + " more";
-  return text;
-}
 
 bool written_by_slurm(const history::ImportNotes& notes) {
   return std::any_of(notes.formats.begin(), notes.formats.end(), [](const std::string& format) {
@@ -258,10 +202,10 @@ sim::PastJobs past_jobs_of(const JobHistory& history, LeftOut& left_out,
                            std::int64_t& stopped_attempts) {
   PastJobs past;
   past.jobs.reserve(history.jobs().size());
-  PastNames teams(history, past.teams);
-  PastNames classes(history, past.classes);
-  PastNames models(history, past.models);
-  PastNames sites(history, past.sites);
+  NameColumn teams(history, past.teams);
+  NameColumn classes(history, past.classes);
+  NameColumn models(history, past.models);
+  NameColumn sites(history, past.sites);
   const auto span = history.span();
   const std::int64_t now = span ? span->end.ns() : 0;
   for (const JobRecord& job : history.jobs()) {
@@ -357,7 +301,7 @@ Result<WhatIfSource> whatif_source(Context& context, const HistoryOptions& optio
   }
   const auto history = read_history(context, options);
   if (!history) return history.error();
-  source.files = files_of(history->notes());
+  source.files = source_words(history->notes());
   source.rows_skipped = history->notes().count_of(history::RowFate::kSkipped);
   source.from_slurm = written_by_slurm(history->notes());
   source.past = past_jobs_of(*history, source.left_out, source.stopped_attempts);

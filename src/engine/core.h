@@ -330,6 +330,9 @@ struct Core {
   std::string save() const;
   Status load(std::string_view snapshot);
   void rebuild();
+  void forget_derived();
+  void restore_node(NodeIndex index);
+  void restore_job(JobRec& job);
   void restore_timers(const JobRec& job);
   std::vector<std::string> check_invariants() const;
 

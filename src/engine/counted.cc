@@ -153,7 +153,7 @@ CountTimeline Core::counted_timeline() const {
   const Ledger idle = idle_ledger();
   std::vector<std::int64_t> free;
   for (const NodeCap& node : idle.nodes()) free.push_back(node.open ? node.free.whole : 0);
-  CountTimeline timeline(std::move(free));
+  CountTimeline timeline(free);
   for (const Busy& busy : busy_intervals()) {
     for (const TaskAlloc& task : busy.tasks) {
       if (!ledger.node(task.node).open) continue;

@@ -7,6 +7,7 @@ namespace {
 std::vector<std::int64_t> steps_of(const std::vector<MixKind>& kinds,
                                    std::int64_t MixKind::* amount) {
   std::vector<std::int64_t> steps;
+  steps.reserve(kinds.size());
   for (const MixKind& kind : kinds) steps.push_back(kind.*amount);
   std::sort(steps.begin(), steps.end());
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());

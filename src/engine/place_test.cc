@@ -115,8 +115,8 @@ class SlowPlacer {
   SlowPlacer(const State& state, const Topology& topology, const Placer& placer)
       : state_(state), topology_(topology), placer_(placer) {}
 
-  std::optional<Tasks> place_most(Ledger ledger, const Request& request, std::int64_t least,
-                                  std::int64_t most) {
+  std::optional<Tasks> place_most(const Ledger& ledger, const Request& request,
+                                  std::int64_t least, std::int64_t most) {
     for (const std::int32_t site : request.sites) {
       for (const std::int32_t model : request.models) {
         const Wish wish{request, least, most, site, model};

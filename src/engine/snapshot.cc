@@ -98,7 +98,7 @@ void Core::restore_timers(const JobRec& job) {
   if (contract && *contract > state.now) contract_timers.insert({*contract, job.id});
 }
 
-void Core::rebuild() {
+void Core::forget_derived() {
   ledger = Ledger();
   empty = Ledger();
   topology = Topology();
@@ -122,56 +122,63 @@ void Core::rebuild() {
   nodes_leaving = 0;
   takeable_jobs.clear();
   waiting.clear();
-  for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) {
-    const NodeRec& node = state.nodes[n];
-    NodeCap cap = topology.add(node.spec);
-    cap.cpus_reserved = state.policy.cpus_reserved_per_gpu * std::ssize(node.spec.devices);
-    empty.add_node(cap);
-    cap.open = node.open();
-    ledger.add_node(std::move(cap));
-    for (std::int32_t d = 0; d < std::ssize(node.devices); ++d) {
-      ledger.set_out(n, d, node.devices[d].out);
-    }
-    node_by_name[node.spec.name] = n;
-    nodes_leaving += node.leaving() ? 1 : 0;
+}
+
+void Core::restore_node(NodeIndex index) {
+  const NodeRec& node = state.nodes[index];
+  NodeCap cap = topology.add(node.spec);
+  cap.cpus_reserved = state.policy.cpus_reserved_per_gpu * std::ssize(node.spec.devices);
+  empty.add_node(cap);
+  cap.open = node.open();
+  ledger.add_node(std::move(cap));
+  for (std::int32_t d = 0; d < std::ssize(node.devices); ++d) {
+    ledger.set_out(index, d, node.devices[d].out);
   }
+  node_by_name[node.spec.name] = index;
+  nodes_leaving += node.leaving() ? 1 : 0;
+}
+
+void Core::restore_job(JobRec& job) {
+  // Those of final jobs too: they may be started over.
+  for (const Dependency& d : job.spec.dependencies) {
+    if (d.job.valid()) dependents[d.job].push_back(job.id);
+    if (d.group.valid()) group_dependents[d.group].push_back(job.id);
+  }
+  set_shape(job, job.shape);
+  if (job.final()) {
+    finished.push_back(job.id);
+    return;
+  }
+  if (job.spec.deadline) with_deadline.insert(job.id);
+  if (job.pending()) {
+    if (job.gates == 0) waiting.insert(job);
+    if ((job.gates & kGateInfeasible) != 0) infeasible.insert(job.id);
+    if ((job.gates & kGateBegin) != 0) begin_timers.insert({*job.begins_at(), job.id});
+    return;
+  }
+  active.insert(job.id);
+  note_unsettled(job);
+  ledger.take(job.held);
+  ledger.take(job.leaving);
+  ledger.take(job.next_place);
+  if (!job.next_place.empty()) moving.insert(job.id);
+  if (job.phase == Phase::kClaiming) {
+    claiming.insert(job.id);
+    return;
+  }
+  restore_timers(job);
+  if (job.spec.interactive && job.attempt_started()) interactive.insert(job.id);
+  if (job.shape.min_tasks > 0) elastic.insert(job.id);
+  takeable_jobs.put(job);
+}
+
+void Core::rebuild() {
+  forget_derived();
+  for (NodeIndex n = 0; n < std::ssize(state.nodes); ++n) restore_node(n);
   for (UserIndex u = 0; u < std::ssize(state.users); ++u) {
     user_by_name[state.users[u].spec.name] = u;
   }
-  state.jobs.for_each([this](const JobRec& const_job) {
-    JobRec& job = this->job(const_job.id);
-    // Those of final jobs too: they may be started over.
-    for (const Dependency& d : job.spec.dependencies) {
-      if (d.job.valid()) dependents[d.job].push_back(job.id);
-      if (d.group.valid()) group_dependents[d.group].push_back(job.id);
-    }
-    set_shape(job, job.shape);
-    if (job.final()) {
-      finished.push_back(job.id);
-      return;
-    }
-    if (job.spec.deadline) with_deadline.insert(job.id);
-    if (job.pending()) {
-      if (job.gates == 0) waiting.insert(job);
-      if ((job.gates & kGateInfeasible) != 0) infeasible.insert(job.id);
-      if ((job.gates & kGateBegin) != 0) begin_timers.insert({*job.begins_at(), job.id});
-      return;
-    }
-    active.insert(job.id);
-    note_unsettled(job);
-    ledger.take(job.held);
-    ledger.take(job.leaving);
-    ledger.take(job.next_place);
-    if (!job.next_place.empty()) moving.insert(job.id);
-    if (job.phase == Phase::kClaiming) {
-      claiming.insert(job.id);
-      return;
-    }
-    restore_timers(job);
-    if (job.spec.interactive && job.attempt_started()) interactive.insert(job.id);
-    if (job.shape.min_tasks > 0) elastic.insert(job.id);
-    takeable_jobs.put(job);
-  });
+  state.jobs.for_each([this](const JobRec& known) { restore_job(job(known.id)); });
   plan.invalidate();
   reservation.reset();
   future.forget();

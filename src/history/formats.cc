@@ -76,6 +76,7 @@ const HistoryFormat* find_history_format(std::string_view name) {
 Result<const HistoryFormat*> history_format_named(const std::string& name) {
   if (const HistoryFormat* found = find_history_format(name)) return found;
   std::vector<std::string> names;
+  names.reserve(std::size(kFormats));
   for (const HistoryFormat& format : kFormats) names.emplace_back(format.name);
   const std::string_view near = nearest_word(name, names);
   return Error{ErrorCode::kInvalidArgument,
@@ -109,6 +110,7 @@ Result<const HistoryFormat*> detect_history_format(std::string_view sample,
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (const HistoryFormat* format : found) names.emplace_back(format->name);
     return Error{ErrorCode::kInvalidArgument,
                  "this input looks like " + join(names, " and like ") +

@@ -24,7 +24,7 @@ InputText::InputText(std::unique_ptr<ByteSource> bytes, std::string name, Import
       whole == 0 ? kBufferBytes : std::clamp(whole + 1, kBufferBytesMin, kBufferBytes)));
 }
 
-Error InputText::error_at(std::int64_t column, std::string message) const {
+Error InputText::error_at(std::int64_t column, std::string_view message) const {
   return {ErrorCode::kInvalidArgument, without_control(message),
           name_ + ":" + std::to_string(line_) + ":" + std::to_string(column)};
 }

@@ -38,7 +38,7 @@ class InputText {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   /// An error at the line that was read last.
-  [[nodiscard]] Error error_at(std::int64_t column, std::string message) const;
+  [[nodiscard]] Error error_at(std::int64_t column, std::string_view message) const;
 
  private:
   [[nodiscard]] Result<bool> fill();  // reads behind what is there; false at the end

@@ -61,18 +61,31 @@ class Columns {
   std::vector<std::size_t> at_;
 };
 
-Result<NodeSpec> node_of(const Columns& columns, const std::vector<CsvField>& fields) {
+/// What both lists tell in their second to fourth column.
+struct Amounts {
+  std::int64_t cpu_milli = 0;
+  Bytes memory;
+  std::int64_t gpus = 0;
+};
+
+Result<Amounts> amounts_of(const Columns& columns, const std::vector<CsvField>& fields) {
   const auto cpus = columns.number(fields, 1, kCpuMilliMax);
   if (!cpus) return cpus.error();
   const auto memory = columns.number(fields, 2, kMebibytesMax);
   if (!memory) return memory.error();
   const auto gpus = columns.number(fields, 3, kGpusMax);
   if (!gpus) return gpus.error();
+  return Amounts{.cpu_milli = *cpus, .memory = mebibytes(*memory), .gpus = *gpus};
+}
+
+Result<NodeSpec> node_of(const Columns& columns, const std::vector<CsvField>& fields) {
+  const auto amounts = amounts_of(columns, fields);
+  if (!amounts) return amounts.error();
   NodeSpec node;
   node.name = columns.field(fields, 0).text;
-  node.cpus = *cpus;
-  node.memory = mebibytes(*memory);
-  node.devices.resize(static_cast<std::size_t>(*gpus));
+  node.cpus = amounts->cpu_milli;
+  node.memory = amounts->memory;
+  node.devices.resize(static_cast<std::size_t>(amounts->gpus));
   for (DeviceSpec& device : node.devices) {
     device.model = columns.field(fields, 4).text;
     device.memory = gibibytes(16);
@@ -92,23 +105,19 @@ std::vector<std::string> models_of(const std::string& text) {
 
 Result<ListedTask> task_of(const CsvLines& lines, const Columns& columns,
                            const std::vector<CsvField>& fields) {
-  const auto cpus = columns.number(fields, 1, kCpuMilliMax);
-  if (!cpus) return cpus.error();
-  const auto memory = columns.number(fields, 2, kMebibytesMax);
-  if (!memory) return memory.error();
-  const auto gpus = columns.number(fields, 3, kGpusMax);
-  if (!gpus) return gpus.error();
+  const auto amounts = amounts_of(columns, fields);
+  if (!amounts) return amounts.error();
   const auto milli = columns.number(fields, 4, kMilliMax);
   if (!milli) return milli.error();
-  if (*gpus > 1 && *milli != kMilliMax) {
+  if (amounts->gpus > 1 && *milli != kMilliMax) {
     return lines.error_at(columns.field(fields, 4).column,
                           "a task of several GPUs takes whole ones; expected gpu_milli 1000");
   }
   ListedTask task;
   task.name = columns.field(fields, 0).text;
-  task.shape.task.gpus = MilliGpu(*gpus * *milli);
-  task.shape.task.cpus = *cpus;
-  task.shape.task.memory = mebibytes(*memory);
+  task.shape.task.gpus = MilliGpu(amounts->gpus * *milli);
+  task.shape.task.cpus = amounts->cpu_milli;
+  task.shape.task.memory = amounts->memory;
   task.shape.models = models_of(columns.field(fields, 5).text);
   return task;
 }

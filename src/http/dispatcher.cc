@@ -22,6 +22,7 @@ std::string allow_header(std::vector<Method> allowed) {
   }
   allowed.push_back(Method::kOptions);
   std::vector<std::string> names;
+  names.reserve(allowed.size());
   for (const Method method : allowed) names.emplace_back(method_name(method));
   return join(names, ", ");
 }

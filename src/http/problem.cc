@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/json.h"
+#include "api/v1/problem.h"
 
 namespace rota::http {
 namespace {

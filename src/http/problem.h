@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "api/v1.h"
 #include "base/result.h"
 #include "http/message.h"
 

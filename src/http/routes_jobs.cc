@@ -91,7 +91,7 @@ struct LogWait {
 
 void ask_log(const std::shared_ptr<LogWait>& wait);
 
-void use_chunk(const std::shared_ptr<LogWait>& wait, api::LogChunk chunk) {
+void use_chunk(const std::shared_ptr<LogWait>& wait, const api::LogChunk& chunk) {
   const bool over = std::chrono::steady_clock::now() >= wait->end;
   if (!chunk.data.empty() || chunk.final || over) {
     wait->timer.reset();
@@ -110,8 +110,8 @@ void ask_log(const std::shared_ptr<LogWait>& wait) {
   Call& call = *wait->call;
   if (call.answered()) return;
   call.service().log(call.caller(), call.argument(), wait->query,
-                     call.then<api::LogChunk>([wait](Call&, api::LogChunk chunk) {
-                       use_chunk(wait, std::move(chunk));
+                     call.then<api::LogChunk>([wait](Call&, const api::LogChunk& chunk) {
+                       use_chunk(wait, chunk);
                      }));
 }
 

@@ -267,6 +267,7 @@ TEST_F(Server, EveryAccountHasSeatsOfItsOwn) {
   options_.limits.connections_per_user = 2;
   start();
   std::vector<Wire> held;
+  held.reserve(6);
   for (int i = 0; i < 6; ++i) held.push_back(connect(tcp_end()));
   expect_connections(6);
   const pid_t child = ::fork();
@@ -285,6 +286,7 @@ TEST_F(Server, EveryAccountHasSeatsOfItsOwn) {
 TEST_F(Server, ManyParallelConnections) {
   start();
   std::vector<std::thread> threads;
+  threads.reserve(16);
   std::atomic<int> good = 0;
   for (int t = 0; t < 16; ++t) {
     threads.emplace_back([&, t] {
@@ -425,6 +427,7 @@ TEST_F(Server, StopsAtOnceWithCallsAndStreamsOpen) {
 TEST_F(Server, AnswersAfterTheStopAreDropped) {
   start();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) {

@@ -47,6 +47,7 @@ TEST_F(Token, IsMadeOnceAndOnlyForItsOwner) {
 TEST_F(Token, OfDaemonsThatStartAtOnceIsTheSame) {
   std::vector<std::string> tokens(8);
   std::vector<std::thread> threads;
+  threads.reserve(tokens.size());
   for (std::string& token : tokens) {
     threads.emplace_back([&] {
       const auto made = load_or_make_token(path_);

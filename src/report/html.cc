@@ -127,10 +127,12 @@ std::string html_bar(const std::vector<HtmlPart>& parts) {
     const auto to = static_cast<std::int64_t>(before * kWidth / whole);
     const std::string fill(kColours[colour++ % kColours.size()]);
     const std::string name = html_escaped_text(part.name + " " + part.text);
-    bar += "<rect x=\"" + std::to_string(from) + "\" y=\"0\" width=\"" +
-           std::to_string(to - from) + "\" height=\"100\" fill=\"" + fill +
-           "\" stroke=\"#fff\" stroke-width=\"8\"><title>" + name + "</title></rect>";
-    key += "<li><i style=\"background:" + fill + "\"></i>" + name + "</li>";
+    bar.append("<rect x=\"").append(std::to_string(from)).append("\" y=\"0\" width=\"");
+    bar.append(std::to_string(to - from)).append("\" height=\"100\" fill=\"").append(fill);
+    bar.append("\" stroke=\"#fff\" stroke-width=\"8\"><title>").append(name);
+    bar += "</title></rect>";
+    key.append("<li><i style=\"background:").append(fill).append("\"></i>").append(name);
+    key += "</li>";
     words += (words.empty() ? "" : ", ") + name;
   }
   return "<svg role=\"img\" viewBox=\"0 0 10000 100\" preserveAspectRatio=\"none\" aria-label=\"" +

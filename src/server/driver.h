@@ -223,6 +223,7 @@ class Driver final : public Service {
   void add_order(const store::OrderRow& row);
   void note_job(Turn& turn, JobId job, Note note);
   void note_node(Turn& turn, const std::string& node, Note note);
+  void keep_event(Turn& turn, api::Event event, Note note);
   [[nodiscard]] std::string called(JobId job) const;  // "job 7 (train.sh)"
   [[nodiscard]] std::optional<backend::StartOrder> start_order(const StartAttempt& start) const;
   [[nodiscard]] Duration grace_of(JobId job, Duration grace) const;

@@ -165,12 +165,11 @@ Result<api::Queue> Driver::do_queue_set(Turn& turn, const Caller& caller,
   if (const Status amounts = check_queue_amounts(spec); !amounts.ok()) return amounts.error();
   const Status status = apply(turn, QueueSet{spec});
   if (!status.ok()) return status.error();
-  api::Event event{.time = iso_time(turn.now), .kind = "queue_set", .queue = spec.name};
-  event.by = caller.user;
-  event.message = "queue " + spec.name + (known.ok() ? " is changed by " : " is made by ") +
-                  caller.user;
-  options_.store->add_event(turn.now, event);
-  turn.events.push_back(std::move(event));
+  keep_event(turn, api::Event{.queue = spec.name},
+             {.kind = "queue_set",
+              .by = caller.user,
+              .message = "queue " + spec.name +
+                         (known.ok() ? " is changed by " : " is made by ") + caller.user});
   return views().queue(spec.name);
 }
 

@@ -46,7 +46,7 @@ TEST(Driver, NothingIsOrderedBeforeItIsDurable) {
     EXPECT_TRUE(committed || point != "before start");
   };
   bool answered = false;
-  rig.driver().submit(person("ana"), command("a"), [&](Result<api::SubmitReply> reply) {
+  rig.driver().submit(person("ana"), command("a"), [&](const Result<api::SubmitReply>& reply) {
     EXPECT_TRUE(reply.ok());
     EXPECT_TRUE(committed);
     answered = true;

@@ -310,23 +310,22 @@ std::string Driver::called(JobId job) const {
 }
 
 void Driver::note_job(Turn& turn, JobId job, Note note) {
-  api::Event event{.time = iso_time(turn.now),
-                   .kind = std::move(note.kind),
-                   .job = views().job_name(job)};
+  api::Event event{.job = views().job_name(job)};
   if (const Result<JobStatus> status = log_->engine().job(job); status.ok()) {
     event.queue = status->spec->queue;
     event.user = status->spec->user;
   }
-  event.state = std::move(note.state);
-  event.cause = std::move(note.cause);
-  event.by = std::move(note.by);
-  event.message = std::move(note.message);
-  options_.store->add_event(turn.now, event);
-  turn.events.push_back(std::move(event));
+  keep_event(turn, std::move(event), std::move(note));
 }
 
 void Driver::note_node(Turn& turn, const std::string& node, Note note) {
-  api::Event event{.time = iso_time(turn.now), .kind = std::move(note.kind), .node = node};
+  keep_event(turn, api::Event{.node = node}, std::move(note));
+}
+
+/// Gives the people event its words and its time, and keeps it.
+void Driver::keep_event(Turn& turn, api::Event event, Note note) {
+  event.time = iso_time(turn.now);
+  event.kind = std::move(note.kind);
   event.state = std::move(note.state);
   event.cause = std::move(note.cause);
   event.by = std::move(note.by);

@@ -53,7 +53,7 @@ TEST_F(OutputFile, ADaemonThatIsNotRootReadsForNobodyElse) {
 /// A root daemon and a job of account 65534.
 class OutputFileAsRoot : public OutputFile {
  protected:
-  const Account kNobody{.uid = 65534, .gid = 65534, .user = {}};
+  const Account nobody_{.uid = 65534, .gid = 65534, .user = {}};
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
     OutputFile::SetUp();
@@ -63,18 +63,18 @@ class OutputFileAsRoot : public OutputFile {
     ASSERT_EQ(::chmod((folder_ + "/secret").c_str(), 0700), 0);
   }
   ErrorCode refusal(const std::string& path) {
-    const auto piece = read_output(path, kNobody, {});
+    const auto piece = read_output(path, nobody_, {});
     EXPECT_FALSE(piece.ok()) << piece->data;
     return piece.ok() ? ErrorCode::kUnsupported : piece.error().code;
   }
 };
 
 TEST_F(OutputFileAsRoot, WhatTheOwnerMayReadIsRead) {
-  EXPECT_EQ(read_output(path_, kNobody, {})->data, "0123456789");
+  EXPECT_EQ(read_output(path_, nobody_, {})->data, "0123456789");
   ASSERT_EQ(::chmod(path_.c_str(), 0600), 0);
   EXPECT_EQ(refusal(path_), ErrorCode::kDenied);
   ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
-  EXPECT_EQ(read_output(path_, kNobody, {})->data, "0123456789");
+  EXPECT_EQ(read_output(path_, nobody_, {})->data, "0123456789");
 }
 
 TEST_F(OutputFileAsRoot, NoLinkLeadsToWhatTheOwnerMayNotRead) {
@@ -92,11 +92,11 @@ TEST_F(OutputFileAsRoot, NoLinkLeadsToWhatTheOwnerMayNotRead) {
 TEST_F(OutputFileAsRoot, FilesOfTheOwnersGroupsAreRead) {
   ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
   ASSERT_EQ(::chown(path_.c_str(), 0, 65534), 0);
-  EXPECT_EQ(read_output(path_, kNobody, {})->data, "0123456789");
+  EXPECT_EQ(read_output(path_, nobody_, {})->data, "0123456789");
 }
 
 TEST_F(OutputFileAsRoot, AfterwardsTheThreadIsItself) {
-  (void)read_output(path_, kNobody, {});
+  (void)read_output(path_, nobody_, {});
   EXPECT_EQ(read_output(folder_ + "/secret/file", {}, {})->data, "for root alone");
   std::ofstream(folder_ + "/secret/new") << "x";
   struct stat info {};

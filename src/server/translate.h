@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/job.h"
+#include "api/v1/submit.h"
 #include "base/result.h"
 #include "model/job.h"
 #include "model/launch.h"

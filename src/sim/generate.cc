@@ -146,8 +146,7 @@ class Generator {
       if (text_.find("slots=") != std::string::npos || text_.find("mig=on") != std::string::npos) {
         return;
       }
-      const std::string name = "r" + std::to_string(i);
-      text_ += "running " + name + " on=" + node;
+      text_.append("running r").append(std::to_string(i)).append(" on=").append(node);
       if (!queues_.empty()) key("queue", pick(queues_));
       add_times();
       key("started", -between(0, 300), "m");

@@ -46,6 +46,7 @@ TEST(Packing, AFullClusterIsFullAndTheRestIsLost) {
 // Pairs come between single ones: spreading breaks the pairs of devices, packing keeps them.
 TEST(Packing, PackingKeepsRoomForLargeTasksAndSpreadingDoesNot) {
   std::vector<NodeSpec> nodes;
+  nodes.reserve(nodes.size() + 16);
   for (int i = 0; i < 16; ++i) nodes.push_back(node("n" + std::to_string(i), 4));
   const std::vector<JobShape> tasks{task(1000), task(1000), task(4000)};
   double packed = 0;
@@ -70,7 +71,9 @@ TEST(Packing, AnImpossibleTaskNeverArrives) {
 // A third of the demand can only use the few t4: those who may go anywhere must leave them alone.
 TEST(Packing, LeastFragmentationKeepsAContestedModelForThoseWhoNeedIt) {
   std::vector<NodeSpec> nodes;
+  nodes.reserve(nodes.size() + 4);
   for (int i = 0; i < 4; ++i) nodes.push_back(node("t" + std::to_string(i), 4, "t4"));
+  nodes.reserve(nodes.size() + 8);
   for (int i = 0; i < 8; ++i) nodes.push_back(node("h" + std::to_string(i), 4, "h100"));
   const std::vector<JobShape> tasks{task(1000), task(1000), task(1000, {"t4"})};
   const auto lost = [&](Placement placement) {
@@ -87,6 +90,7 @@ TEST(Packing, LeastFragmentationKeepsAContestedModelForThoseWhoNeedIt) {
 
 TEST(Packing, MovesMakeRoomForLargeTasks) {
   std::vector<NodeSpec> nodes;
+  nodes.reserve(nodes.size() + 20);
   for (int i = 0; i < 20; ++i) nodes.push_back(node("n" + std::to_string(i), 8));
   std::vector<JobShape> tasks(12, task(1000));
   tasks.push_back(task(8000));
@@ -103,6 +107,7 @@ TEST(Packing, MovesMakeRoomForLargeTasks) {
 // Counting begins when the demand has come up to the load, however few arrivals are counted.
 TEST(Packing, WithDeparturesTheLoadIsReached) {
   std::vector<NodeSpec> nodes;
+  nodes.reserve(nodes.size() + 100);
   for (int i = 0; i < 100; ++i) nodes.push_back(node("n" + std::to_string(i), 8));
   double demand = 0;
   double held = 0;

@@ -57,6 +57,7 @@ void override_queue(const Setup& setup, QueueSpec& queue) {
 template <class Known>
 std::vector<std::uint8_t> known_of(const std::vector<std::string>& names, Known&& known) {
   std::vector<std::uint8_t> out;
+  out.reserve(names.size());
   for (const std::string& name : names) out.push_back(!name.empty() && known(name) ? 1 : 0);
   return out;
 }

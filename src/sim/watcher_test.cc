@@ -30,7 +30,7 @@ class WatcherTest : public testing::Test {
   }
 
   void start(Instant now, std::uint64_t job, std::int64_t attempt,
-             std::vector<std::int32_t> devices) {
+             const std::vector<std::int32_t>& devices) {
     StartAttempt decision;
     decision.job = JobId(job);
     decision.attempt = attempt;

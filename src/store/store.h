@@ -16,7 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/event.h"
+#include "api/v1/job.h"
+#include "api/v1/submit.h"
 #include "base/id.h"
 #include "base/result.h"
 #include "base/time.h"

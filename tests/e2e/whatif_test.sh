@@ -154,6 +154,10 @@ wrong "--goal is required" rota capacity four.csv
 wrong "too few words" rota capacity four.csv --goal fast
 wrong "no team or class 'c'" rota capacity four.csv --today fifo --goal 'p90 wait of c < 1m'
 wrong "cannot read 'nowhere.csv'" rota whatif nowhere.csv
+# Words are looked at before the files, which may take a while.
+no_wait=(--goal 'max wait < 1s')
+wrong "--policies: unknown policy" rota capacity nowhere.csv "${no_wait[@]}" --policies tme-fair
+wrong "did you mean 'easy'" rota capacity nowhere.csv "${no_wait[@]}" --today eesy
 printf 'id,submit,start,end,gpus\n1,0,1,2,0\n' >none.csv
 wrong "did you mean 'a'" rota whatif four.csv --change weights=a1=2
 wrong "no job of a team of that name" rota whatif four.csv --change weights=a=3,b=1

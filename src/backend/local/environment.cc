@@ -189,7 +189,8 @@ std::vector<std::string> task_environment(const StartOrder& order, const TaskPla
   set_array(order, env, "ROTA_");
   if (order.launch.slurm_style) set_slurm(order, place, facts, env);
   std::vector<std::string> list;
-  for (const auto& [name, value] : env) list.push_back(name + "=" + value);
+  list.reserve(env.size());
+  for (const auto& [name, value] : env) list.emplace_back(name).append("=").append(value);
   return list;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-TaskPlace place_of(std::int64_t task, const std::string& node, std::vector<int> devices,
+TaskPlace place_of(std::int64_t task, const std::string& node, const std::vector<int>& devices,
                    MilliGpu each = kWholeGpu) {
   TaskPlace place;
   place.task = task;

@@ -74,7 +74,8 @@ void LocalBackend::Impl::adopt_strays() {
     attempt.number = key.second;
     attempt.dir = attempts_dir + "/" + std::to_string(key.first.value()) + "." +
                   std::to_string(key.second);
-    adopt_orphan(std::move(attempt), "its folder " + attempt.dir + " is gone");
+    const std::string why = "its folder " + attempt.dir + " is gone";
+    adopt_orphan(std::move(attempt), why);
   }
 }
 

@@ -488,7 +488,7 @@ Result<std::unique_ptr<LocalBackend>> LocalBackend::open(
   watch.suspect_after = Duration::milliseconds(impl->options.suspect_after.count());
   watch.state_file = impl->state_dir + "/devices.told";
   impl->device_watch = std::make_unique<DeviceWatch>(
-      driver, watch,
+      std::move(driver), watch,
       DeviceWatch::Callbacks{
           .claims = [impl] { return impl->claims(); },
           .facts = [impl](Facts facts) { impl->take_facts(std::move(facts)); },

@@ -138,6 +138,7 @@ std::vector<shim::Process> kill_strays(const shim::TaskOrder& task,
   }
   if (!task.cgroup.empty()) ::rmdir(task.cgroup.c_str());
   std::vector<shim::Process> left;
+  left.reserve(strays.size());
   for (const std::int64_t pid : strays) left.push_back({pid, shim::process_facts(pid).start});
   return left;
 }

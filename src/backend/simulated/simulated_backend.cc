@@ -126,16 +126,18 @@ void SimulatedBackend::check_devices(const StartOrder& order) {
     const auto node = std::find_if(options_.nodes.begin(), options_.nodes.end(),
                                    [&](const NodeSpec& n) { return n.name == place.node; });
     for (const DeviceShare& share : place.devices) {
-      const std::string device = place.node + ":" + std::to_string(share.device);
+      std::string given = name;
+      given.append(" was given ").append(place.node).append(":");
+      given += std::to_string(share.device);
       if (node == options_.nodes.end() || share.device < 0 ||
           share.device >= static_cast<std::int32_t>(node->devices.size())) {
-        violations_.push_back(name + " was given " + device + ", which does not exist");
+        violations_.push_back(given + ", which does not exist");
         continue;
       }
       std::int64_t& sum = used[{place.node, share.device}];
       sum += share.gpus.value();
       if (sum > kWholeGpu.value()) {
-        violations_.push_back(name + " was given " + device + ", which is in use");
+        violations_.push_back(given + ", which is in use");
       }
     }
   }

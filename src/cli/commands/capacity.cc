@@ -8,28 +8,25 @@
 #include "cli/connect.h"
 #include "cli/exit_codes.h"
 #include "cli/goal.h"
-#include "cli/history_options.h"
 #include "cli/option_checks.h"
 #include "cli/offline.h"
 #include "cli/output.h"
-#include "cli/usage.h"
-#include "cli/whatif_changes.h"
+#include "cli/whatif_options.h"
 #include "cli/whatif_report.h"
+#include "cli/whatif_run.h"
 #include "report/words.h"
 #include "sim/resize.h"
 
 namespace rota::cli {
 namespace {
 
+constexpr std::string_view kNoPolicies = "none";
 constexpr std::int64_t kTimesToday = 8;  // at most so many times today's nodes are tried
 
 struct CapacityCommand {
-  HistoryOptions history;
+  WhatIfOptions base;
   std::string goal;
   std::string policies = "easy,time-fair,contracts";
-  std::string on;
-  std::string today;
-  std::vector<std::string> changes;
   std::int64_t most = 0;
   OutputOptions output;
 };
@@ -43,9 +40,7 @@ struct CapacityTry {
 };
 
 struct CapacityReport {
-  WhatIfSource source;
-  sim::Measure measure;
-  Today today;
+  WhatIfBase base;
   Goal goal;
   std::vector<CapacityTry> policies;       // at today's size
   std::map<std::int64_t, CapacityTry> sizes;  // today's policy, by nodes
@@ -66,8 +61,7 @@ struct CapacityReport {
 Result<CapacityTry> try_setup(Context& context, const CapacityReport& report, sim::Setup setup) {
   CapacityTry out{.policy = setup.name, .nodes = std::ssize(setup.nodes),
                   .gpus = sim::gpus_of(setup.nodes)};
-  const auto scenario =
-      play(context, report.source, report.today, std::move(setup), report.measure);
+  const auto scenario = play(context, report.base, std::move(setup));
   if (!scenario) return scenario.error();
   const auto standing = standing_of(report.goal, scenario->outcome);
   if (!standing) return standing.error();
@@ -76,13 +70,12 @@ Result<CapacityTry> try_setup(Context& context, const CapacityReport& report, si
 }
 
 Status try_policies(Context& context, const CapacityCommand& options, CapacityReport& report) {
-  if (options.policies == "none") return {};
+  if (options.policies == kNoPolicies) return {};
   for (const std::string_view policy : split(options.policies, ',')) {
-    auto setup = scenario_setup(report.source.past, report.today, std::string(policy),
-                                options.changes);
+    auto setup = scenario_setup(report.base, std::string(policy), options.base.changes);
     if (!setup) return setup.error();
     setup->name = std::string(policy);
-    add_remarks(report.source.past, *setup, options.changes, report.remarks);
+    add_remarks(report.base.source.past, *setup, options.base.changes, report.remarks);
     auto tried = try_setup(context, report, std::move(*setup));
     if (!tried) return tried.error();
     report.policies.push_back(std::move(*tried));
@@ -91,11 +84,12 @@ Status try_policies(Context& context, const CapacityCommand& options, CapacityRe
 }
 
 Status try_sizes(Context& context, const CapacityCommand& options, CapacityReport& report) {
-  auto base = scenario_setup(report.source.past, report.today, {}, options.changes);
+  const std::vector<std::string>& changes = options.base.changes;
+  auto base = scenario_setup(report.base, {}, changes);
   if (!base) return base.error();
-  base->name = options.changes.empty() ? report.today.words : join(options.changes, " ");
+  base->name = changes.empty() ? report.base.today.words : join(changes, " ");
   report.reacts = base->reaction_permille > 0;
-  add_remarks(report.source.past, *base, options.changes, report.remarks);
+  add_remarks(report.base.source.past, *base, changes, report.remarks);
   const auto meets = [&](std::int64_t nodes) -> Result<bool> {
     sim::Setup setup = *base;
     setup.nodes = sim::with_node_count(base->nodes, nodes);
@@ -120,17 +114,13 @@ Result<CapacityReport> capacity_report(Context& context, const CapacityCommand& 
   auto goal = parse_goal(options.goal);
   if (!goal) return goal.error();
   report.goal = std::move(*goal);
-  for (const std::string& text : options.changes) {
-    if (const auto change = parse_change("--change", text); !change) return change.error();
-  }
-  auto source = whatif_source(context, options.history, options.on);
-  if (!source) return source.error();
-  report.source = std::move(*source);
-  report.measure = measure_of(report.source);
-  auto today = find_today(context, report.source, options.today, report.measure);
-  if (!today) return today.error();
-  report.today = std::move(*today);
-  if (const auto known = standing_of(report.goal, report.today.replayed); !known) {
+  const PolicyList policies{.option = "--policies",
+                            .names = options.policies == kNoPolicies ? "" : options.policies};
+  if (auto status = check_words(options.base, policies); !status) return status.error();
+  auto base = whatif_base(context, options.base);
+  if (!base) return base.error();
+  report.base = std::move(*base);
+  if (const auto known = standing_of(report.goal, report.base.today.replayed); !known) {
     return known.error();
   }
   if (auto status = try_policies(context, options, report); !status) return status.error();
@@ -176,7 +166,7 @@ std::string standing_words(const GoalStanding& standing) {
 
 std::string answer_text(const CapacityReport& report) {
   std::string text;
-  const std::int64_t today = std::ssize(report.source.nodes);
+  const std::int64_t today = std::ssize(report.base.source.nodes);
   const bool fewer = report.goal.figure == GoalFigure::kOccupancy;
   if (const CapacityTry* policy = report.policy_found()) {
     text += "With policy " + policy->policy + " the goal is met on " +
@@ -215,7 +205,7 @@ api::Json try_json(const CapacityTry& one) {
 }
 
 api::Json capacity_json(const CapacityReport& report) {
-  api::Json json = whatif_head_json(report.source, report.today);
+  api::Json json = whatif_head_json(report.base);
   json["goal"] = report.goal.text;
   json["tried"] = api::Json::array();
   for (const CapacityTry& one : report.policies) json["tried"].push_back(try_json(one));
@@ -238,10 +228,10 @@ int run_capacity(Context& context, const CapacityCommand& options) {
     context.out << yaml_of(capacity_json(*report));
   } else {
     const report::TableStyle style = table_style(context, options.output);
-    context.out << whatif_head(report->source, report->today, style) << "\nGoal: "
+    context.out << whatif_head(report->base, style) << "\nGoal: "
                 << report->goal.text << "\n" << tries_table(*report, style)
                 << answer_text(*report) << "\n" << remarks_text(report->remarks)
-                << whatif_assumptions(report->source, report->reacts);
+                << whatif_assumptions(report->base.source, report->reacts);
   }
   if (report->found() != nullptr || report->policy_found() != nullptr) return kExitOk;
   context.err << "rota: nothing that was tried meets the goal '" << report->goal.text
@@ -264,26 +254,13 @@ Runner declare_capacity(CLI::App& app, Context& context) {
       ->type_name("POLICY,..")
       ->check(some_text())
       ->group("What");
-  app.add_option("--change", options->changes, "made to all that is tried; see rota whatif")
-      ->type_name("KEY=VALUE")
-      ->check(some_text())
-      ->allow_extra_args(false)
-      ->group("What");
+  add_change_option(app, options->base, "made to all that is tried; see rota whatif");
   app.add_option("--most", options->most, "nodes; none above is tried (8 times today's)")
       ->type_name("NODES")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}).description(""))
       ->group("What");
-  app.add_option("--on", options->on,
-                 "today's cluster: 64x8, flat:512 or a cluster file; else from the history")
-      ->type_name("CLUSTER")
-      ->check(some_text())
-      ->group("Today");
-  app.add_option("--today", options->today,
-                 "today's policy: easy, slurm-like,backfill-every=10s; else the nearest")
-      ->type_name("POLICY,..")
-      ->check(some_text())
-      ->group("Today");
-  add_history_options(app, options->history);
+  add_today_options(app, options->base);
+  add_history_options(app, options->base.history);
   add_output_options(app, options->output, "table|json|yaml");
   return [options, &context](const Parsed&) { return run_capacity(context, *options); };
 }

@@ -217,7 +217,9 @@ api::Json summary_json(const JobHistory& history, const Summary& summary) {
 /// One line for each figure of the JSON form: `gpu_hours.h100,12.5`.
 void add_csv(std::string& out, const std::string& key, const api::Json& value) {
   if (value.is_object()) {
-    for (const auto& [name, inner] : value.items()) add_csv(out, key + "." + name, inner);
+    for (const auto& [name, inner] : value.items()) {
+      add_csv(out, std::string(key).append(".").append(name), inner);
+    }
   } else if (value.is_array()) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       add_csv(out, key + "." + std::to_string(i), value[i]);

@@ -149,7 +149,7 @@ int replay_file(Context& context, const ReplayOptions& options) {
     for (const Backfill backfill : *backfills) {
       auto run = run_one(context, *nodes, jobs, {order, backfill});
       if (!run) return report_error(context, run.error());
-      runs.push_back(std::move(*run));
+      runs.push_back(*run);
     }
   }
   if (*format == Format::kTable) {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/cluster.h"
+#include "api/v1/job.h"
 #include "cli/context.h"
 
 namespace rota::cli {

@@ -94,7 +94,7 @@ std::string story_config() {
 
 std::vector<StoryStep> story_steps(const StoryOptions& options) {
   const bool end = options.to_the_end;
-  const auto make = [&](Sketch sketch) { return request_of(options, sketch); };
+  const auto make = [&](const Sketch& sketch) { return request_of(options, sketch); };
   std::vector<StoryStep> steps;
   const auto say = [&](double at, std::string words, api::SubmitRequest request) {
     steps.push_back({at, std::move(words), std::move(request)});

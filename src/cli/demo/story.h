@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "api/v1.h"
+#include "api/v1/job.h"
+#include "api/v1/submit.h"
 
 namespace rota::cli {
 

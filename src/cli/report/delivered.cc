@@ -53,6 +53,7 @@ audit::Owed sum_of_rows(const std::vector<TeamRow>& rows, audit::Owed TeamRow::*
 
 void round_column(std::vector<TeamRow>& rows, Int128 unit, Int128 audit::Owed::*field) {
   std::vector<Int128> parts;
+  parts.reserve(rows.size());
   for (const TeamRow& row : rows) parts.push_back(row.exact.*field);
   const std::vector<Int128> rounded = audit::apportioned(parts, unit);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].hours.*field = rounded[i];

@@ -111,13 +111,14 @@ Result<Demand> demand_of_history(Context& context, const ReportOptions& options,
 
 Status check_named(const std::string& option, const Demand& demand,
                    const std::map<std::string, std::int64_t>& named) {
-  for (const auto& [name, amount] : named) {
-    if (std::find(demand.teams.begin(), demand.teams.end(), name) != demand.teams.end()) continue;
-    const std::string_view near = nearest_word(name, demand.teams);
-    return usage_error(option + ": nothing of '" + name + "' is in the input" +
-                       (near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)"));
-  }
-  return {};
+  const auto stranger = std::find_if(named.begin(), named.end(), [&](const auto& amount) {
+    return std::find(demand.teams.begin(), demand.teams.end(), amount.first) ==
+           demand.teams.end();
+  });
+  if (stranger == named.end()) return {};
+  const std::string_view near = nearest_word(stranger->first, demand.teams);
+  return usage_error(option + ": nothing of '" + stranger->first + "' is in the input" +
+                     (near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)"));
 }
 
 /// Keeps the teams that are named alone.

@@ -140,13 +140,14 @@ Status add_energy(const ReportInput& input, const audit::UsageLines& usage, cons
 }
 
 void add_budgets(const std::map<std::string, Budget>& budgets, ReportLines& report) {
-  for (const auto& [name, budget] : budgets) {
+  for (const auto& known : budgets) {
+    const Budget& budget = known.second;
     const auto found = std::find_if(
         report.lines.begin(), report.lines.end(), [&](const ReportLine& line) {
-          return line.kind == LineKind::kGroup && line.name == name;
+          return line.kind == LineKind::kGroup && line.name == known.first;
         });
     if (found != report.lines.end()) found->budget = budget.amount;
-    else report.lines.push_back({.name = name, .budget = budget.amount});
+    else report.lines.push_back({.name = known.first, .budget = budget.amount});
   }
   std::map<std::string, Int128> spent;
   for (const ReportLine& line : report.lines) {

@@ -124,7 +124,7 @@ Result<std::map<std::string, std::int64_t>> named_amounts(const std::string& opt
                          " behind the =");
     }
     if (!amounts.emplace(name, *amount).second) {
-      return usage_error(option + ": '" + name + "' is named twice");
+      return usage_error(option + " '" + std::string(word) + "': that name came before");
     }
   }
   return amounts;

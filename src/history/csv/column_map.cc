@@ -92,6 +92,14 @@ std::string did_you_mean(std::string_view near) {
   return near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)";
 }
 
+Error no_column(const std::pair<Role, std::string>& mapped,
+                const std::vector<std::string>& header) {
+  const auto& [role, name] = mapped;
+  return bad(std::string(role_name(role)) + "=" + name + ": there is no column '" + name + "'" +
+             did_you_mean(nearest_word(name, header)) + "; the first line names " +
+             join(header, ", "));
+}
+
 Status take_unit(ColumnMap& map, std::string_view key, std::string_view value) {
   if (key == "time_unit") {
     for (const UnitWord& known : kTimeUnits) {
@@ -175,14 +183,10 @@ Result<TableLayout> layout_of(const std::vector<std::string>& header, const Colu
     if (memory_unit == 0) memory_unit = name.memory_unit.value_or(1);
     column.memory_unit = map.memory_unit.value_or(memory_unit);
   };
-  for (const auto& [role, name] : map.columns) {
-    const int at = field_named(header, name);
-    if (at < 0) {
-      return bad(std::string(role_name(role)) + "=" + name + ": there is no column '" + name +
-                 "'" + did_you_mean(nearest_word(name, header)) + "; the first line names " +
-                 join(header, ", "));
-    }
-    bind(role, at, 0);
+  for (const auto& mapped : map.columns) {
+    const int at = field_named(header, mapped.second);
+    if (at < 0) return no_column(mapped, header);
+    bind(mapped.first, at, 0);
   }
   const auto is_mapped = [&](int at) {
     return std::any_of(layout.columns.begin(), layout.columns.end(),

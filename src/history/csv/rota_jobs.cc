@@ -1,6 +1,7 @@
 // `rota history -o csv|json`, and the jobs of the HTTP API: one row a job with what its last
 // attempt did. The attempts before stand in the JSON of a single job alone (`rota show -o json`);
 // elsewhere of a restarted job the first and the last start are known, and the ends between not.
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -70,7 +71,7 @@ std::optional<std::int64_t> milli_of(const Json& job, const char* name) {
   if (at == nullptr || !at->is_number()) return std::nullopt;
   const auto value = at->get<double>();
   if (!(value >= 0 && value < 1e6)) return std::nullopt;
-  return static_cast<std::int64_t>(value * 1000 + 0.5);
+  return std::llround(value * 1000);
 }
 
 std::optional<Duration> seconds_of(const Json& json, const char* name) {
@@ -78,7 +79,7 @@ std::optional<Duration> seconds_of(const Json& json, const char* name) {
   if (at == nullptr || !at->is_number()) return std::nullopt;
   const auto value = at->get<double>();
   if (!(value >= 0 && value < 3e9)) return std::nullopt;
-  return Duration::milliseconds(static_cast<std::int64_t>(value * 1000 + 0.5));
+  return Duration::milliseconds(std::llround(value * 1000));
 }
 
 std::optional<Instant> instant(const Json& json, const char* name) {

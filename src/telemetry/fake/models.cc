@@ -34,12 +34,12 @@ std::optional<Bytes> model_memory(std::string_view model) {
 }
 
 const std::vector<std::string>& model_names() {
-  static const std::vector<std::string> names = [] {
+  static const std::vector<std::string> kNames = [] {
     std::vector<std::string> result;
     for (const Model& known : kModels) result.emplace_back(known.name);
     return result;
   }();
-  return names;
+  return kNames;
 }
 
 Error unknown_model(std::string_view model, std::string where) {

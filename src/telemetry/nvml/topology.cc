@@ -26,6 +26,7 @@ class Groups {
       if (group.size() >= least) by_first[group.front()] = group;
     }
     std::vector<std::vector<int>> result;
+    result.reserve(by_first.size());
     for (auto& [first, group] : by_first) result.push_back(std::move(group));
     return result;
   }

@@ -187,11 +187,13 @@ void add_end_time(const Order& order, std::int64_t started_ns, std::vector<std::
   std::vector<std::string> env = task.env;
   add_end_time(order, started_ns, env);
   std::vector<char*> argv_pointers;
+  argv_pointers.reserve(task.argv.size() + 1);
   for (const std::string& word : task.argv) {
     argv_pointers.push_back(const_cast<char*>(word.c_str()));
   }
   argv_pointers.push_back(nullptr);
   std::vector<char*> env_pointers;
+  env_pointers.reserve(env.size() + 1);
   for (const std::string& entry : env) env_pointers.push_back(const_cast<char*>(entry.c_str()));
   env_pointers.push_back(nullptr);
   exec_by_path(task, argv_pointers, env_pointers.data());

@@ -187,16 +187,16 @@ inline std::vector<std::int64_t> children_of(std::int64_t pid) {
 /// meanwhile may be missed, so a caller that kills repeats until nothing is left. Kernels without
 /// the list of children (CONFIG_PROC_CHILDREN) cost a pass over the whole process table.
 inline std::vector<std::int64_t> descendants_of(std::int64_t root) {
-  static const bool has_lists = ::access("/proc/thread-self/children", F_OK) == 0;
+  static const bool kHasLists = ::access("/proc/thread-self/children", F_OK) == 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
-  if (!has_lists) pairs = parents_and_children();
+  if (!kHasLists) pairs = parents_and_children();
   std::vector<std::int64_t> found;
   std::vector<std::int64_t> open = {root};
   while (!open.empty()) {
     const std::int64_t pid = open.back();
     open.pop_back();
     std::vector<std::int64_t> children;
-    if (has_lists) {
+    if (kHasLists) {
       children = children_of(pid);
     } else {
       for (const auto& [parent, child] : pairs) {
