@@ -44,10 +44,6 @@ bool below_meeting(const State& state, QueueIndex claimant, QueueIndex victim,
   return true;
 }
 
-bool can_be_preempted(const JobRec& job) {
-  return (job.phase == Phase::kRunning || job.phase == Phase::kStarting) && !job.stop_ordered;
-}
-
 }  // namespace
 
 /// Whether, contracts and shares aside, the rules let `claimant` take from `victim`.

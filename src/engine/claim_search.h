@@ -14,6 +14,10 @@
 
 namespace rota::engine {
 
+inline bool can_be_preempted(const JobRec& job) {
+  return (job.phase == Phase::kRunning || job.phase == Phase::kStarting) && !job.stop_ordered;
+}
+
 /// Something that might be taken: a whole job, or one surplus task of an elastic one. What the
 /// order of victims looks at lies beside it.
 struct Candidate {

@@ -50,6 +50,13 @@ class Future {
   /// somebody should have left before.
   enum class Late : std::uint8_t { kSkip, kCountAsNow };
   [[nodiscard]] std::optional<Instant> next_leave(Instant from, Late late) const;
+  /// Visits what leaves, with its job and when, in order of time, until `visit` returns false.
+  template <class Visit>
+  void walk(Visit&& visit) const {
+    for (const Entry& entry : order_) {
+      if (!visit(entry.at, *entry.job, entry.tasks())) return;
+    }
+  }
 
  private:
   /// What of a job leaves at one instant.

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/fit_count.h"
+#include "engine/soonest.h"
 
 namespace rota::engine {
 
@@ -156,6 +157,56 @@ const Tasks& Core::reserved_place() {
   return *reservation->place;
 }
 
+namespace {
+
+/// The instants after now at which the contract of somebody ends whose place the rules let the job
+/// take, shares aside.
+class ContractEnds {
+ public:
+  ContractEnds(const Core& core, const JobRec& job) : core_(core), job_(job) {
+    for (const auto& [group, jobs] : core.takeable_jobs.groups()) {
+      groups_.push_back(&jobs);
+      for (const auto& [from, id] : jobs) {
+        if (from != Takeable::kAlways) break;
+        add_other(*core.state.jobs.find(id));
+      }
+    }
+    for (const JobId id : core.claiming) add_other(*core.state.jobs.find(id));
+    std::sort(others_.begin(), others_.end());
+  }
+  /// The first one from `since` on.
+  [[nodiscard]] std::optional<Instant> next(Instant since) const {
+    since = std::max(since, later(core_.state.now, Duration(1)));
+    std::optional<Instant> first;
+    for (const Takeable::Jobs* jobs : groups_) {
+      for (auto at = jobs->lower_bound({since, JobId()}); at != jobs->end(); ++at) {
+        if (first && at->first >= *first) break;
+        if (counts(*core_.state.jobs.find(at->second))) first = at->first;
+      }
+    }
+    const auto other = std::lower_bound(others_.begin(), others_.end(), since);
+    return other != others_.end() && (!first || *other < *first) ? *other : first;
+  }
+
+ private:
+  [[nodiscard]] bool counts(const JobRec& other) const {
+    return other.spec.min_runtime && !other.stop_ordered && core_.lawful(job_, other);
+  }
+  /// Of one that only starts, or may shrink, or has no place yet.
+  void add_other(const JobRec& other) {
+    if (!counts(other)) return;
+    others_.push_back(
+        other.contract_ends().value_or(later(core_.state.now, *other.spec.min_runtime)));
+  }
+
+  const Core& core_;
+  const JobRec& job_;
+  std::vector<const Takeable::Jobs*> groups_;
+  std::vector<Instant> others_;
+};
+
+}  // namespace
+
 std::optional<Reservation> Core::reserve(const JobRec& job) {
   follow_present();
   const bool may_take = any_preemptible();
@@ -165,22 +216,22 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   const bool known = !may_take && reservation && reservation->job == job.id &&
                      reservation->earliest && reservation->at > state.now;
   const Instant from = known ? reservation->at : state.now;
-  std::set<Instant> contracts_over;
-  for (const JobId id : active) {
-    if (!may_take) break;
-    const JobRec& other = *state.jobs.find(id);
-    if (!other.spec.min_runtime || other.stop_ordered) continue;
-    const Instant over =
-        other.contract_ends().value_or(later(state.now, *other.spec.min_runtime));
-    if (over > state.now && lawful(job, other)) contracts_over.insert(over);
+  std::optional<ContractEnds> contracts;
+  std::optional<Instant> first = from;
+  if (may_take) {
+    if (shares_stale) divide_shares();
+    first = soonest_room(*this, job);
+    if (!first) return std::nullopt;
+    contracts.emplace(*this, job);
   }
   const auto next = [&](Instant since, Future::Late late) {
     auto at = future.next_leave(since, late);
-    const auto over = contracts_over.lower_bound(since);
-    if (over != contracts_over.end() && (!at || *over < *at)) at = *over;
-    return at;
+    if (!contracts) return at;
+    const auto over = contracts->next(since);
+    return over && (!at || *over < *at) ? over : at;
   };
-  for (auto at = next(from, known ? Future::Late::kSkip : Future::Late::kCountAsNow); at;
+  const bool skip_late = known || *first > state.now;
+  for (auto at = next(*first, skip_late ? Future::Late::kSkip : Future::Late::kCountAsNow); at;
        at = next(later(*at, Duration(1)), Future::Late::kSkip)) {
     future.move_to(*at);
     Reservation out{.job = job.id,

@@ -22,6 +22,8 @@ class Takeable {
     bool charge = true;
     friend auto operator<=>(const Group&, const Group&) = default;
   };
+  /// Of one that may shrink or only starts: always, and a closer look says more.
+  static constexpr Instant kAlways = Instant(std::numeric_limits<std::int64_t>::min());
   /// Jobs by the earliest instant at which something of them may be taken.
   using Jobs = std::set<std::pair<Instant, JobId>>;
 
@@ -53,11 +55,10 @@ class Takeable {
     Group group;
     Instant from;
   };
-  /// Of one that may shrink or only starts: always, and a closer look says more.
   static Instant earliest(const JobRec& job) {
     const auto contract = job.contract_ends();
     const bool known = job.shape.min_tasks == 0 && job.phase != Phase::kStarting && contract;
-    return known ? *contract : Instant(std::numeric_limits<std::int64_t>::min());
+    return known ? *contract : kAlways;
   }
   std::map<Group, Jobs> groups_;
   std::map<JobId, Place> places_;
