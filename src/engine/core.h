@@ -237,7 +237,19 @@ struct Core {
 
   // ---- claim.cc ----
   [[nodiscard]] bool any_preemptible() const { return !takeable_jobs.empty(); }
-  [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const;
+  /// What the rules know of a victim.
+  struct VictimKind {
+    QueueIndex queue = 0;
+    bool charge = true;
+    std::int64_t priority = 0;
+    static VictimKind of(const JobRec& job) {
+      return {job.queue, job.spec.charge, job.spec.priority};
+    }
+  };
+  [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const {
+    return claimant.id != victim.id && lawful(claimant, VictimKind::of(victim));
+  }
+  [[nodiscard]] bool lawful(const JobRec& claimant, const VictimKind& victim) const;
   /// Whether the claimant could take the candidate back at `at` if it started now.
   [[nodiscard]] bool takeable(const JobRec& claimant, const JobRec& candidate, Instant at);
   /// A place for the claimant at `at` on this ledger. `gone`: parts that another claim has taken
@@ -245,7 +257,10 @@ struct Core {
   std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at,
                                   const std::vector<Victim>& gone = {});
   std::int64_t freeable_for(const JobRec& claimant);
-  bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const;
+  bool within_share(const JobRec& claimant, const VictimKind& victim, std::int64_t milli) const;
+  bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const {
+    return within_share(claimant, VictimKind::of(victim), milli);
+  }
   /// The same for charged victims of another queue.
   bool queue_within_share(const JobRec& claimant, QueueIndex victims, std::int64_t milli) const;
 

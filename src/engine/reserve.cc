@@ -165,11 +165,8 @@ class ContractEnds {
  public:
   ContractEnds(const Core& core, const JobRec& job) : core_(core), job_(job) {
     for (const auto& [group, jobs] : core.takeable_jobs.groups()) {
-      groups_.push_back(&jobs);
-      for (const auto& [from, id] : jobs) {
-        if (from != Takeable::kAlways) break;
-        add_other(*core.state.jobs.find(id));
-      }
+      groups_.push_back({group, &jobs.waiting});
+      for (const JobId id : jobs.loose) add_other(*core.state.jobs.find(id));
     }
     for (const JobId id : core.claiming) add_other(*core.state.jobs.find(id));
     std::sort(others_.begin(), others_.end());
@@ -178,10 +175,16 @@ class ContractEnds {
   [[nodiscard]] std::optional<Instant> next(Instant since) const {
     since = std::max(since, later(core_.state.now, Duration(1)));
     std::optional<Instant> first;
-    for (const Takeable::Jobs* jobs : groups_) {
-      for (auto at = jobs->lower_bound({since, JobId()}); at != jobs->end(); ++at) {
-        if (first && at->first >= *first) break;
-        if (counts(*core_.state.jobs.find(at->second))) first = at->first;
+    for (const auto& [group, jobs] : groups_) {
+      auto at = jobs->first_not(
+          [since](const Takeable::Entry& entry) { return entry.order < since.ns(); });
+      for (; at != jobs->end(); at = jobs->after(at)) {
+        const Takeable::Entry& entry = (*jobs)[at];
+        if (first && entry.order >= first->ns()) break;
+        if (core_.lawful(job_, {group.queue, group.charge, entry.priority})) {
+          first = Instant(entry.order);
+          break;
+        }
       }
     }
     const auto other = std::lower_bound(others_.begin(), others_.end(), since);
@@ -201,7 +204,7 @@ class ContractEnds {
 
   const Core& core_;
   const JobRec& job_;
-  std::vector<const Takeable::Jobs*> groups_;
+  std::vector<std::pair<Takeable::Group, const Takeable::Entries*>> groups_;
   std::vector<Instant> others_;
 };
 
@@ -220,6 +223,7 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
   std::optional<Instant> first = from;
   if (may_take) {
     if (shares_stale) divide_shares();
+    takeable_jobs.ripen(state.now);
     first = soonest_room(*this, job);
     if (!first) return std::nullopt;
     contracts.emplace(*this, job);

@@ -13,8 +13,8 @@
 
 namespace rota::engine {
 
-/// The future must follow the present, and shares be divided. From now on; none: never as things
-/// are.
+/// From now on; none: never as things are. The future must follow the present, shares be divided
+/// and contracts that are over be sorted in.
 [[nodiscard]] std::optional<Instant> soonest_room(const Core& core, const JobRec& claimant);
 
 }  // namespace rota::engine
