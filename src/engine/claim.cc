@@ -169,6 +169,8 @@ void Wish::collect(const JobRec& victim, std::vector<Candidate>& out) const {
 /// Of one group; shares of the group are for the caller to look at.
 void Wish::collect(const Takeable::Group& group, const Takeable::Jobs& jobs, Offers& out) const {
   const std::size_t before = out.others.size();
+  std::int64_t milli = 0;
+  std::int64_t largest = 0;
   if (!gone.empty()) {  // parts of some may be taken already
     jobs.for_each(at, [&](JobId id) {
       const JobRec& job = *core.state.jobs.find(id);
@@ -179,7 +181,8 @@ void Wish::collect(const Takeable::Group& group, const Takeable::Jobs& jobs, Off
       if (!may_take_of(group, key.priority)) continue;
       out.runs.push_back({group, &entries, key.checkpoint});
       out.count += entries.size();
-      out.milli += static_cast<std::int64_t>(entries.size()) * key.milli;
+      milli += static_cast<std::int64_t>(entries.size()) * key.milli;
+      largest = std::max(largest, key.milli);
     }
     for (auto i = jobs.waiting.begin(); i != jobs.waiting.end(); i = jobs.waiting.after(i)) {
       const Takeable::Entry& entry = jobs.waiting[i];
@@ -194,11 +197,26 @@ void Wish::collect(const Takeable::Group& group, const Takeable::Jobs& jobs, Off
     }
   }
   out.count += out.others.size() - before;
-  for (std::size_t i = before; i < out.others.size(); ++i) out.milli += out.others[i].milli;
+  for (std::size_t i = before; i < out.others.size(); ++i) {
+    milli += out.others[i].milli;
+    largest = std::max(largest, out.others[i].milli);
+  }
+  out.milli += most_of(group, milli, largest);
+}
+
+/// From another queue victims are taken only while it holds more than its share.
+std::int64_t Wish::most_of(const Takeable::Group& group, std::int64_t milli,
+                           std::int64_t largest) const {
+  const bool by_shares = group.charge && group.queue != claimant.queue &&
+                         core.state.policy.order != Order::kPriority;
+  if (!by_shares) return milli;
+  const std::int64_t over =
+      core.state.queues[group.queue].held - core.owners.reclaim_share_milli(group.queue);
+  return std::min(milli, over + largest - 1);
 }
 
 std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instant at,
-                                      const std::vector<Victim>& gone) {
+                                      const std::vector<Victim>& gone, ClaimAsks asks) {
   takeable_jobs.ripen(state.now);
   const Wish wish{*this, claimant, at, gone};
   // Bounds before the search: what is free plus what could be freed.
@@ -220,15 +238,12 @@ std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instan
   }
   // Shares of the claimant's side do not change while victims leave other branches.
   Offers offers;
-  std::int64_t freeable = 0;
   for (const auto& [group, jobs] : takeable_jobs.groups()) {
     if (!wish.may_take_from(group) || !wish.shares_allow(group)) continue;
-    const std::size_t before = offers.count;
     wish.collect(group, jobs, offers);
-    if (offers.count > before) freeable += holds(group);
   }
-  if (offers.count == 0 || std::min(freeable, offers.milli) < lacking) return std::nullopt;
-  return search_claim(*this, wish, on, offers);
+  if (offers.count == 0 || offers.milli < lacking) return std::nullopt;
+  return search_claim(*this, wish, on, offers, asks);
 }
 
 std::int64_t Core::freeable_for(const JobRec& claimant) {

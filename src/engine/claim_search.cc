@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 
 namespace rota::engine {
@@ -18,6 +17,9 @@ inline int compare_in_queue(const Candidate& a, const Candidate& b, bool ids) {
   if (a.job == b.job || !ids) return 0;
   return a.id > b.id ? -1 : 1;
 }
+
+/// So few are all counted before any is tried.
+constexpr std::size_t kFewOffers = 256;
 
 /// Candidates in the order in which they are taken: a single one, or those of a list, whose order
 /// turns with time. Where they count the time since a checkpoint, the one that passed its own last
@@ -64,10 +66,9 @@ class VictimLane {
 
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] const Candidate& next() const { return heap_.front().next(); }
-  void add(Stream stream) {
-    heap_.push_back(std::move(stream));
-    std::push_heap(heap_.begin(), heap_.end(), TakenLater{});
-  }
+  void add(const Stream& stream) { heap_.push_back(stream); }
+  /// All have been added.
+  void open() { std::make_heap(heap_.begin(), heap_.end(), TakenLater{}); }
   void pop(const Wish& wish) {
     if (heap_.size() == 1) {
       if (!heap_.front().advance(wish)) heap_.clear();
@@ -102,9 +103,14 @@ class VictimLane {
 
 /// Lanes in the order in which their kinds are taken: parts first, then uncharged jobs.
 std::vector<VictimLane> lanes_of(const Wish& wish, const Offers& offers) {
-  std::map<std::tuple<bool, bool, QueueIndex>, VictimLane> lanes;
+  std::vector<VictimLane> lanes;
   const auto lane_of = [&](bool whole, bool charge, QueueIndex queue) -> VictimLane& {
-    VictimLane& lane = lanes[{whole, charge, queue}];
+    // Those of one queue come one after the other, mostly.
+    for (std::size_t i = lanes.size(); i-- > 0;) {
+      VictimLane& lane = lanes[i];
+      if (lane.whole == whole && lane.charge == charge && lane.queue == queue) return lane;
+    }
+    VictimLane& lane = lanes.emplace_back();
     lane.whole = whole;
     lane.charge = charge;
     lane.queue = queue;
@@ -112,16 +118,46 @@ std::vector<VictimLane> lanes_of(const Wish& wish, const Offers& offers) {
   };
   for (const Offers::Run& run : offers.runs) {
     Stream stream(wish, run);
-    if (stream.advance(wish)) {
-      lane_of(true, run.group.charge, run.group.queue).add(std::move(stream));
-    }
+    if (stream.advance(wish)) lane_of(true, run.group.charge, run.group.queue).add(stream);
   }
   for (const Candidate& c : offers.others) {
     lane_of(c.whole(), c.job->spec.charge, c.job->queue).add(Stream(c));
   }
-  std::vector<VictimLane> out;
-  for (auto& [kind, lane] : lanes) out.push_back(std::move(lane));
-  return out;
+  for (VictimLane& lane : lanes) lane.open();
+  std::sort(lanes.begin(), lanes.end(), [](const VictimLane& a, const VictimLane& b) {
+    return std::tie(a.whole, a.charge, a.queue) < std::tie(b.whole, b.charge, b.queue);
+  });
+  return lanes;
+}
+
+/// False when the claimant would not fit if all who are offered were gone.
+bool enough_in_all(const Wish& wish, const Ledger& on, const Offers& offers) {
+  const Request& request = wish.core.request(wish.claimant);
+  if (request.kind != NeedKind::kWhole) return true;
+  const std::int64_t need = wish.claimant.tasks_min();
+  RoomBound room(request, on);
+  for (const Candidate& c : offers.others) {
+    if (room.tasks() >= need) return true;
+    if (c.task.node != kNone) {
+      room.free(c.task);
+    } else {
+      room.free(c.job->held);
+    }
+  }
+  for (const Offers::Run& run : offers.runs) {
+    const Takeable::Entries& entries = *run.entries;
+    for (auto at = entries.begin(); at != entries.end(); at = entries.after(at)) {
+      if (room.tasks() >= need) return true;
+      const Takeable::Entry& entry = entries[at];
+      if (!wish.useful(entry)) continue;
+      if (entry.node != kNone) {
+        room.free(WholeTask{entry.node, entry.devices, entry.cpus, entry.memory});
+      } else {
+        room.free(entry.job->held);
+      }
+    }
+  }
+  return room.tasks() >= need;
 }
 
 /// One victim on trial.
@@ -154,7 +190,7 @@ class ClaimSearch {
   ClaimSearch(const ClaimSearch&) = delete;
   ClaimSearch& operator=(const ClaimSearch&) = delete;
 
-  [[nodiscard]] std::optional<Claim> find(const Offers& offers);
+  [[nodiscard]] std::optional<Claim> find(const Offers& offers, ClaimAsks asks);
   /// Counting could not tell what a victim would leave free: the search must be on the ledger.
   [[nodiscard]] bool lost_count() const { return lost_count_; }
 
@@ -173,7 +209,6 @@ class ClaimSearch {
     }
   }
   void open_lanes(const Offers& offers);
-  [[nodiscard]] bool enough_in_all(const Offers& offers) const;
   [[nodiscard]] bool take(const Candidate& candidate, const VictimLane& lane);
   [[nodiscard]] bool take_next();
   [[nodiscard]] VictimLane* next_lane();
@@ -345,36 +380,6 @@ bool ClaimSearch::take_next() {
   return true;
 }
 
-/// False when the claimant would not fit if all who are offered were gone.
-bool ClaimSearch::enough_in_all(const Offers& offers) const {
-  const Request& request = core_.request(claimant_);
-  if (request.kind != NeedKind::kWhole) return true;
-  const std::int64_t need = claimant_.tasks_min();
-  RoomBound room(request, ledger_);
-  for (const Candidate& c : offers.others) {
-    if (room.tasks() >= need) return true;
-    if (c.task.node != kNone) {
-      room.free(c.task);
-    } else {
-      room.free(c.job->held);
-    }
-  }
-  for (const Offers::Run& run : offers.runs) {
-    const Takeable::Entries& entries = *run.entries;
-    for (auto at = entries.begin(); at != entries.end(); at = entries.after(at)) {
-      if (room.tasks() >= need) return true;
-      const Takeable::Entry& entry = entries[at];
-      if (!wish_.useful(entry)) continue;
-      if (entry.node != kNone) {
-        room.free(WholeTask{entry.node, entry.devices, entry.cpus, entry.memory});
-      } else {
-        room.free(entry.job->held);
-      }
-    }
-  }
-  return room.tasks() >= need;
-}
-
 /// Whether sparing this victim could stop others from being taken lawfully: it counts in a branch
 /// of the claimant that must stay within its share for another, whose own branch parts from it
 /// further up. Elsewhere the others' queues hold only more without it.
@@ -472,21 +477,24 @@ std::vector<Victim> ClaimSearch::victims() const {
   return out;
 }
 
-std::optional<Claim> ClaimSearch::find(const Offers& offers) {
+std::optional<Claim> ClaimSearch::find(const Offers& offers, ClaimAsks asks) {
   // Where all together are not enough, that is to be seen before many of them were tried.
-  constexpr std::size_t kFew = 256;
-  const std::size_t look_at = offers.count <= kFew ? 0 : offers.count / 4;
+  const std::size_t look_at = offers.count / 4;
   open_lanes(offers);
   while (!fits()) {
-    if (taken_.size() == look_at && !enough_in_all(offers)) return std::nullopt;
+    const bool look = taken_.size() == look_at && offers.count > kFewOffers &&
+                      asks != ClaimAsks::kMightFit;
+    if (look && !enough_in_all(wish_, ledger_, offers)) return std::nullopt;
     if (!take_next()) return std::nullopt;
   }
+  // It fits without those who are spared as well, so nothing more can go wrong.
+  if (asks == ClaimAsks::kWhether || asks == ClaimAsks::kMightFit) return Claim{};
   // Spare, the last chosen first, whoever is not needed.
   for (std::size_t i = taken_.size(); i-- > 0;) spare(i);
   find_place();
   if (!place_) return std::nullopt;
   Claim claim;
-  claim.victims = victims();
+  if (asks == ClaimAsks::kAll) claim.victims = victims();
   claim.tasks = std::move(*place_);
   if (by_tie_rule_) claim.tie_rule = "last in the file";
   return claim;
@@ -495,14 +503,16 @@ std::optional<Claim> ClaimSearch::find(const Offers& offers) {
 }  // namespace
 
 std::optional<Claim> search_claim(Core& core, const Wish& wish, Ledger& on,
-                                  const Offers& offers) {
+                                  const Offers& offers, ClaimAsks asks) {
+  const bool look = offers.count <= kFewOffers && asks != ClaimAsks::kMightFit;
+  if (look && !enough_in_all(wish, on, offers)) return std::nullopt;
   if (core.request(wish.claimant).countable) {
     ClaimSearch search(core, wish, on, TaskCount::Way::kByCounting);
-    auto claim = search.find(offers);
+    auto claim = search.find(offers, asks);
     if (!search.lost_count()) return claim;
   }
   ClaimSearch search(core, wish, on, TaskCount::Way::kOnLedger);
-  return search.find(offers);
+  return search.find(offers, asks);
 }
 
 }  // namespace rota::engine

@@ -48,7 +48,7 @@ struct Offers {
   std::vector<Run> runs;
   std::vector<Candidate> others;
   std::size_t count = 0;   // at least as many as there are
-  std::int64_t milli = 0;  // at least what they hold
+  std::int64_t milli = 0;  // at least what can be taken of them
 };
 
 /// A claim to be made: by whom, when, and what another claim has taken from the ledger already.
@@ -102,11 +102,14 @@ struct Wish {
   /// What of the job might be taken, each of its surplus tasks for itself.
   void collect(const JobRec& victim, std::vector<Candidate>& out) const;
   void collect(const Takeable::Group& group, const Takeable::Jobs& jobs, Offers& out) const;
+  /// The most that can be taken of a group that holds so much, the largest of it so much.
+  [[nodiscard]] std::int64_t most_of(const Takeable::Group& group, std::int64_t milli,
+                                     std::int64_t largest) const;
 };
 
 /// Victims and a place for the claimant of `wish`, from `offers`; none: there is no such set.
-/// `on` is unchanged afterwards.
+/// What was not asked for stays empty. `on` is unchanged afterwards.
 [[nodiscard]] std::optional<Claim> search_claim(Core& core, const Wish& wish, Ledger& on,
-                                                const Offers& offers);
+                                                const Offers& offers, ClaimAsks asks);
 
 }  // namespace rota::engine

@@ -373,9 +373,9 @@ class Contest {
     if (!found) return;
     ++reservations_;
     EXPECT_EQ(found->at, plain->first) << "job " << job.id.value();
-    if (found->place) {
-      EXPECT_EQ(*found->place, plain->second) << "job " << job.id.value();
-    }
+    core_->reservation = found;
+    EXPECT_EQ(core_->reserved_place(), plain->second) << "job " << job.id.value();
+    core_->reservation.reset();
   }
 
   Random random_;

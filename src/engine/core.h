@@ -51,12 +51,17 @@ struct Moves {
   std::vector<Tasks> places;   // where the victims go, one by one
 };
 
+/// What is asked of a search for victims: all of the claim, only the place it would give, or only
+/// whether there is one. kMightFit: the same where a bound says already that there might be.
+enum class ClaimAsks : std::uint8_t { kAll, kPlace, kWhether, kMightFit };
+
 /// EASY: the first blocked job and the instant at which it can start.
 struct Reservation {
   JobId job;
   Instant at;
   std::uint64_t made_on = 0;    // the future's changes when it was made
   std::optional<Tasks> place;   // where it would go then; found when somebody asks
+  bool by_claim = false;        // it takes the place of others then
   std::vector<JobId> beside;    // started since, and there at that instant
   bool earliest = false;        // no sooner instant can hold it unless somebody leaves unforeseen
 };
@@ -255,7 +260,8 @@ struct Core {
   /// A place for the claimant at `at` on this ledger. `gone`: parts that another claim has taken
   /// from it already.
   std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at,
-                                  const std::vector<Victim>& gone = {});
+                                  const std::vector<Victim>& gone = {},
+                                  ClaimAsks asks = ClaimAsks::kAll);
   std::int64_t freeable_for(const JobRec& claimant);
   bool within_share(const JobRec& claimant, const VictimKind& victim, std::int64_t milli) const;
   bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const {
@@ -281,6 +287,8 @@ struct Core {
   [[nodiscard]] bool reservation_stands(const JobRec& job);
   [[nodiscard]] bool fits_then(const Request& wish, std::int64_t tasks);
   [[nodiscard]] const Tasks& reserved_place();
+  /// Before the first change since it was made: the place of one by claim depends on everything.
+  void settle_reserved_place();
   /// Whether a job of this shape was refused on the very same state, and the means to note it.
   [[nodiscard]] bool known_full(const JobRec& candidate);
   void note_full(const JobRec& candidate);

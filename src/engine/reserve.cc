@@ -142,8 +142,19 @@ bool Core::reservation_stands(const JobRec& job) {
   return true;
 }
 
+void Core::settle_reserved_place() {
+  if (!reservation || !reservation->by_claim || reservation->place) return;
+  follow_present();
+  future.move_to(reservation->at);
+  auto claim = find_claim(job(reservation->job), future.ledger(), reservation->at, {},
+                          ClaimAsks::kPlace);
+  ROTA_CHECK(claim.has_value());
+  reservation->place = std::move(claim->tasks);
+}
+
 /// Where the reserved job would go as of when the reservation was made.
 const Tasks& Core::reserved_place() {
+  settle_reserved_place();
   if (reservation->place) return *reservation->place;
   follow_present();
   future.move_to(reservation->at);
@@ -246,10 +257,8 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
                     .earliest = whole && !may_take};
     if (fits_then(wish, job.tasks_min())) return out;
     if (!may_take) continue;
-    if (auto claim = find_claim(job, future.ledger(), *at)) {
-      out.place = std::move(claim->tasks);
-      return out;
-    }
+    out.by_claim = find_claim(job, future.ledger(), *at, {}, ClaimAsks::kMightFit).has_value();
+    if (out.by_claim) return out;
   }
   return std::nullopt;
 }
@@ -321,7 +330,9 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
   }
   then.take(tasks);
   bool fits = fits_then(request(holder), holder.tasks_min());
-  if (!fits && any_preemptible()) fits = find_claim(holder, then, held.at, victims).has_value();
+  if (!fits && any_preemptible()) {
+    fits = find_claim(holder, then, held.at, victims, ClaimAsks::kWhether).has_value();
+  }
   then.rollback(mark);
   return fits;
 }

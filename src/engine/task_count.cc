@@ -24,7 +24,10 @@ WholeTask whole_task(const TaskAlloc& task) {
 TaskCount::TaskCount(const Request& request, Ledger& ledger, Way way)
     : request_(request), ledger_(ledger), way_(way),
       no_instances_(ledger.index().instances().empty()) {
-  if (way == Way::kByCounting) place_of_.assign(ledger.nodes().size(), -1);
+  if (way == Way::kByCounting) {
+    place_of_.assign(ledger.nodes().size(), -1);
+    rooms_.reserve(64);
+  }
   if (!bounds()) return;
   FreeWalk walk(ledger.index(), request.node_set, {request.whole, 0}, FreeOrder::kLeastFirst);
   for (NodeIndex n = walk.next(); n != NodeSet::kEnd; n = walk.next()) tasks_ += on(n);
@@ -102,6 +105,7 @@ void TaskCount::change(const TaskAlloc& task, Change&& change) {
 
 RoomBound::RoomBound(const Request& request, const Ledger& ledger)
     : request_(request), ledger_(ledger), place_of_(ledger.nodes().size(), -1) {
+  rooms_.reserve(64);
   FreeWalk walk(ledger.index(), request.node_set, {request.whole, 0}, FreeOrder::kLeastFirst);
   for (NodeIndex n = walk.next(); n != NodeSet::kEnd; n = walk.next()) {
     tasks_ += NodeRoom::free_on(ledger.node(n)).tasks(request);
