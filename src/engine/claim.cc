@@ -220,7 +220,8 @@ std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instan
   takeable_jobs.ripen(state.now);
   const Wish wish{*this, claimant, at, gone};
   // Bounds before the search: what is free plus what could be freed.
-  const std::int64_t lacking = wish.need() - on.milli_free_open();
+  // Three slices of a third are less than a GPU in sums, and leave a whole one free.
+  const std::int64_t lacking = on.sliced() ? 0 : wish.need() - on.milli_free_open();
   const auto holds = [this](const Takeable::Group& group) {
     const QueueRec& queue = state.queues[group.queue];
     return group.charge ? queue.held : queue.held_all - queue.held;
