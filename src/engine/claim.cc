@@ -44,33 +44,28 @@ bool below_meeting(const State& state, QueueIndex claimant, QueueIndex victim,
   return true;
 }
 
-bool can_be_preempted(const JobRec& job) {
-  return (job.phase == Phase::kRunning || job.phase == Phase::kStarting) && !job.stop_ordered;
-}
-
 }  // namespace
 
 /// Whether, contracts and shares aside, the rules let `claimant` take from `victim`.
-bool Core::lawful(const JobRec& claimant, const JobRec& victim) const {
-  if (claimant.id == victim.id || !claimant.spec.charge) return false;
+bool Core::lawful(const JobRec& claimant, const VictimKind& victim) const {
+  if (!claimant.spec.charge) return false;
   if (state.policy.order == Order::kFifo || state.policy.order == Order::kShortest) return false;
-  if (!victim.spec.charge) return true;
-  const bool lower = victim.spec.priority < claimant.spec.priority;
+  if (!victim.charge) return true;
+  const bool lower = victim.priority < claimant.spec.priority;
   if (claimant.queue == victim.queue) return lower;
   if (state.policy.order == Order::kPriority) {
     if (lower) return true;
-    if (victim.spec.priority > claimant.spec.priority) return false;
+    if (victim.priority > claimant.spec.priority) return false;
   }
   return state.policy.reclaim != Reclaim::kOff;
 }
 
 /// The claimant's branch stays within its share with `claimant_milli` more, and the victim's holds
 /// more than its own, at every level below the one where they meet.
-bool Core::within_share(const JobRec& claimant, const JobRec& victim,
+bool Core::within_share(const JobRec& claimant, const VictimKind& victim,
                         std::int64_t claimant_milli) const {
-  if (!victim.spec.charge || claimant.queue == victim.queue) return true;
-  if (state.policy.order == Order::kPriority &&
-      victim.spec.priority < claimant.spec.priority) {
+  if (!victim.charge || claimant.queue == victim.queue) return true;
+  if (state.policy.order == Order::kPriority && victim.priority < claimant.spec.priority) {
     return true;
   }
   return queue_within_share(claimant, victim.queue, claimant_milli);
@@ -84,6 +79,9 @@ bool Core::queue_within_share(const JobRec& claimant, QueueIndex victims,
   const auto exceeds = [&](QueueIndex q) {
     return state.queues[q].held > owners.reclaim_share_milli(q);
   };
+  if (state.queues[claimant.queue].parent == state.queues[victims].parent) {
+    return claimant.queue == victims || (stays(claimant.queue) && exceeds(victims));
+  }
   return below_meeting(state, claimant.queue, victims, stays, exceeds);
 }
 
@@ -118,6 +116,19 @@ Tasks Wish::left(const JobRec& victim) const {
   return gone.empty() ? victim.held : left_of(victim, gone);
 }
 
+Candidate Wish::candidate(const Takeable::Entry& entry) const {
+  std::int64_t lost = (at - entry.started).ns();
+  if (entry.checkpoint > 0) lost %= entry.checkpoint;
+  return {.job = entry.job,
+          .id = entry.id,
+          .milli = entry.milli,
+          .lost = static_cast<Int128>(lost) * entry.milli,
+          .priority = entry.priority,
+          .started = entry.started,
+          .user = entry.user,
+          .task = {entry.node, entry.devices, entry.cpus, entry.memory}};
+}
+
 /// What might be taken of the job, its newest surplus task first; shares aside, where it helps.
 void Wish::collect(const JobRec& victim, std::vector<Candidate>& out) const {
   if (!can_be_preempted(victim) || !core.lawful(claimant, victim)) return;
@@ -126,12 +137,13 @@ void Wish::collect(const JobRec& victim, std::vector<Candidate>& out) const {
     const auto end = core.leaves(victim);
     if (end && *end <= at) return;
   }
-  const NodeSet& nodes = core.request(claimant).node_set;
-  const auto useful = [&](const TaskAlloc& task) {
-    return nodes.contains(task.node) && core.ledger.node(task.node).open;
-  };
-  const std::int64_t priority = victim.spec.priority;
-  const auto started = victim.attempt_started();
+  const auto useful = [&](const TaskAlloc& task) { return useful_on(task.node); };
+  Candidate any{.job = &victim,
+                .id = victim.id,
+                .priority = victim.spec.priority,
+                .started = victim.attempt_started(),
+                .user = victim.user,
+                .task = {}};
   Tasks rest;
   if (!gone.empty()) rest = left_of(victim, gone);
   const Tasks& held = gone.empty() ? victim.held : rest;
@@ -139,74 +151,100 @@ void Wish::collect(const JobRec& victim, std::vector<Candidate>& out) const {
   for (std::int64_t i = std::ssize(held) - 1;
        victim.shape.min_tasks > 0 && i >= victim.shape.min_tasks; --i) {
     const TaskAlloc& task = held[static_cast<std::size_t>(i)];
-    if (useful(task)) out.push_back({&victim, i, task.milli(), 0, priority, started});
+    if (!useful(task)) continue;
+    Candidate& part = out.emplace_back(any);
+    part.part = i;
+    part.milli = task.milli();
   }
   const auto contract = victim.contract_ends();
-  const bool starting = !started && victim.spec.min_runtime &&
+  const bool starting = !any.started && victim.spec.min_runtime &&
                         later(core.state.now, *victim.spec.min_runtime) <= at;
   if ((!contract || *contract > at) && !starting) return;
   if (std::none_of(held.begin(), held.end(), useful)) return;
-  const std::int64_t milli = milli_of(held);
-  out.push_back({&victim, Candidate::kWholeJob, milli, loss_of(victim, at, milli), priority,
-                 started});
+  any.milli = milli_of(held);
+  any.lost = loss_of(victim, at, any.milli);
+  out.push_back(any);
 }
 
-void Wish::collect(const Takeable::Jobs& jobs, std::vector<Candidate>& out) const {
-  for (const auto& [from, id] : jobs) {
-    if (from > at) break;
-    collect(*core.state.jobs.find(id), out);
+/// Of one group; shares of the group are for the caller to look at.
+void Wish::collect(const Takeable::Group& group, const Takeable::Jobs& jobs, Offers& out) const {
+  const std::size_t before = out.others.size();
+  std::int64_t milli = 0;
+  std::int64_t largest = 0;
+  if (!gone.empty()) {  // parts of some may be taken already
+    jobs.for_each(at, [&](JobId id) {
+      const JobRec& job = *core.state.jobs.find(id);
+      if (may_take_of(group, job.spec.priority)) collect(job, out.others);
+    });
+  } else {
+    for (const auto& [key, entries] : jobs.ripe) {
+      if (!may_take_of(group, key.priority)) continue;
+      out.runs.push_back({group, &entries, key.checkpoint});
+      out.count += entries.size();
+      milli += static_cast<std::int64_t>(entries.size()) * key.milli;
+      largest = std::max(largest, key.milli);
+    }
+    for (auto i = jobs.waiting.begin(); i != jobs.waiting.end(); i = jobs.waiting.after(i)) {
+      const Takeable::Entry& entry = jobs.waiting[i];
+      if (entry.order > at.ns()) break;
+      if (may_take_of(group, entry.priority) && useful(entry)) {
+        out.others.push_back(candidate(entry));
+      }
+    }
+    for (const JobId id : jobs.loose) {
+      const JobRec& job = *core.state.jobs.find(id);
+      if (may_take_of(group, job.spec.priority)) collect(job, out.others);
+    }
   }
-}
-
-namespace {
-
-/// All that the claimant might take, shares aside, where it could run.
-std::vector<Candidate> all_candidates(const Core& core, const Wish& wish) {
-  std::vector<Candidate> out;
-  for (const auto& [group, jobs] : core.takeable_jobs.groups()) {
-    if (wish.may_take_from(group)) wish.collect(jobs, out);
+  out.count += out.others.size() - before;
+  for (std::size_t i = before; i < out.others.size(); ++i) {
+    milli += out.others[i].milli;
+    largest = std::max(largest, out.others[i].milli);
   }
-  return out;
+  out.milli += most_of(group, milli, largest);
 }
 
-std::int64_t sum_of(const std::vector<Candidate>& candidates) {
-  std::int64_t sum = 0;
-  for (const Candidate& c : candidates) sum += c.milli;
-  return sum;
+/// From another queue victims are taken only while it holds more than its share.
+std::int64_t Wish::most_of(const Takeable::Group& group, std::int64_t milli,
+                           std::int64_t largest) const {
+  const bool by_shares = group.charge && group.queue != claimant.queue &&
+                         core.state.policy.order != Order::kPriority;
+  if (!by_shares) return milli;
+  const std::int64_t over =
+      core.state.queues[group.queue].held - core.owners.reclaim_share_milli(group.queue);
+  return std::min(milli, over + largest - 1);
 }
-
-}  // namespace
 
 std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instant at,
-                                      const std::vector<Victim>& gone) {
+                                      const std::vector<Victim>& gone, ClaimAsks asks) {
+  takeable_jobs.ripen(state.now);
   const Wish wish{*this, claimant, at, gone};
   // Bounds before the search: what is free plus what could be freed.
-  const std::int64_t lacking = wish.need() - on.milli_free_open();
+  // Three slices of a third are less than a GPU in sums, and leave a whole one free.
+  const std::int64_t lacking = on.sliced() ? 0 : wish.need() - on.milli_free_open();
+  const auto holds = [this](const Takeable::Group& group) {
+    const QueueRec& queue = state.queues[group.queue];
+    return group.charge ? queue.held : queue.held_all - queue.held;
+  };
   if (shares_stale) {
-    const std::vector<Candidate> all = all_candidates(*this, wish);
-    if (all.empty() || sum_of(all) < lacking) return std::nullopt;
+    std::int64_t most = 0;
+    bool any = false;
+    for (const auto& [group, jobs] : takeable_jobs.groups()) {
+      if (!wish.may_take_from(group)) continue;
+      any = true;
+      most += holds(group);
+    }
+    if (!any || most < lacking) return std::nullopt;
     divide_shares();
   }
   // Shares of the claimant's side do not change while victims leave other branches.
-  std::vector<const Takeable::Jobs*> groups;
-  std::int64_t freeable = 0;
+  Offers offers;
   for (const auto& [group, jobs] : takeable_jobs.groups()) {
     if (!wish.may_take_from(group) || !wish.shares_allow(group)) continue;
-    if (jobs.begin()->first > at) continue;
-    const QueueRec& queue = state.queues[group.queue];
-    freeable += group.charge ? queue.held : queue.held_all - queue.held;
-    groups.push_back(&jobs);
+    wish.collect(group, jobs, offers);
   }
-  if (groups.empty() || freeable < lacking) return std::nullopt;
-  std::vector<Candidate> candidates;
-  for (const Takeable::Jobs* jobs : groups) wish.collect(*jobs, candidates);
-  if (state.policy.order == Order::kPriority) {  // elsewhere a group is allowed as a whole
-    std::erase_if(candidates, [&](const Candidate& c) {
-      return !within_share(claimant, *c.job, wish.need());
-    });
-  }
-  if (candidates.empty() || sum_of(candidates) < lacking) return std::nullopt;
-  return search_claim(*this, wish, on, candidates);
+  if (offers.count == 0 || offers.milli < lacking) return std::nullopt;
+  return search_claim(*this, wish, on, offers, asks);
 }
 
 std::int64_t Core::freeable_for(const JobRec& claimant) {
@@ -216,16 +254,15 @@ std::int64_t Core::freeable_for(const JobRec& claimant) {
   std::vector<Candidate> parts;
   for (const auto& [group, jobs] : takeable_jobs.groups()) {
     if (!wish.may_take_from(group) || !wish.shares_allow(group)) continue;
-    for (const auto& [from, id] : jobs) {
-      if (from > state.now) break;
+    jobs.for_each(state.now, [&](JobId id) {
       const JobRec& victim = *state.jobs.find(id);
-      if (!within_share(claimant, victim, wish.need())) continue;
+      if (!within_share(claimant, victim, wish.need())) return;
       parts.clear();
       wish.collect(victim, parts);
       std::int64_t most = 0;
       for (const Candidate& c : parts) most = std::max(most, c.milli);
       sum += most;
-    }
+    });
   }
   return sum;
 }

@@ -58,14 +58,13 @@ Movers movers_for(const Core& core, const Request& wish) {
   Movers out;
   const Instant now = core.state.now;
   for (const auto& [group, jobs] : core.takeable_jobs.groups()) {
-    for (const auto& [from, id] : jobs) {
-      if (from > now) break;
+    jobs.for_each(now, [&](JobId id) {
       const JobRec& job = *core.state.jobs.find(id);
-      if (!may_move(job, now)) continue;
+      if (!may_move(job, now)) return;
       const NodeIndex node = job.held.front().node;
-      if (!wish.node_set.contains(node) || !core.ledger.node(node).open) continue;
+      if (!wish.node_set.contains(node) || !core.ledger.node(node).open) return;
       out[node].push_back({&job, cost_of_move(job, now, core.state.policy.grace)});
-    }
+    });
   }
   for (auto& [node, movers] : out) {
     std::sort(movers.begin(), movers.end(), [](const Mover& a, const Mover& b) {

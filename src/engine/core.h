@@ -53,12 +53,17 @@ struct Moves {
   std::vector<Tasks> places;   // where the victims go, one by one
 };
 
+/// What is asked of a search for victims: all of the claim, only the place it would give, or only
+/// whether there is one. kMightFit: the same where a bound says already that there might be.
+enum class ClaimAsks : std::uint8_t { kAll, kPlace, kWhether, kMightFit };
+
 /// EASY: the first blocked job and the instant at which it can start.
 struct Reservation {
   JobId job;
   Instant at;
   std::uint64_t made_on = 0;    // the future's changes when it was made
   std::optional<Tasks> place;   // where it would go then; found when somebody asks
+  bool by_claim = false;        // it takes the place of others then
   std::vector<JobId> beside;    // started since, and there at that instant
   bool earliest = false;        // no sooner instant can hold it unless somebody leaves unforeseen
 };
@@ -245,15 +250,31 @@ struct Core {
 
   // ---- claim.cc ----
   [[nodiscard]] bool any_preemptible() const { return !takeable_jobs.empty(); }
-  [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const;
+  /// What the rules know of a victim.
+  struct VictimKind {
+    QueueIndex queue = 0;
+    bool charge = true;
+    std::int64_t priority = 0;
+    static VictimKind of(const JobRec& job) {
+      return {job.queue, job.spec.charge, job.spec.priority};
+    }
+  };
+  [[nodiscard]] bool lawful(const JobRec& claimant, const JobRec& victim) const {
+    return claimant.id != victim.id && lawful(claimant, VictimKind::of(victim));
+  }
+  [[nodiscard]] bool lawful(const JobRec& claimant, const VictimKind& victim) const;
   /// Whether the claimant could take the candidate back at `at` if it started now.
   [[nodiscard]] bool takeable(const JobRec& claimant, const JobRec& candidate, Instant at);
   /// A place for the claimant at `at` on this ledger. `gone`: parts that another claim has taken
   /// from it already.
   std::optional<Claim> find_claim(const JobRec& claimant, Ledger& on, Instant at,
-                                  const std::vector<Victim>& gone = {});
+                                  const std::vector<Victim>& gone = {},
+                                  ClaimAsks asks = ClaimAsks::kAll);
   std::int64_t freeable_for(const JobRec& claimant);
-  bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const;
+  bool within_share(const JobRec& claimant, const VictimKind& victim, std::int64_t milli) const;
+  bool within_share(const JobRec& claimant, const JobRec& victim, std::int64_t milli) const {
+    return within_share(claimant, VictimKind::of(victim), milli);
+  }
   /// The same for charged victims of another queue.
   bool queue_within_share(const JobRec& claimant, QueueIndex victims, std::int64_t milli) const;
 
@@ -277,6 +298,8 @@ struct Core {
   [[nodiscard]] bool reservation_stands(const JobRec& job);
   [[nodiscard]] bool fits_then(const Request& wish, std::int64_t tasks);
   [[nodiscard]] const Tasks& reserved_place();
+  /// Before the first change since it was made: the place of one by claim depends on everything.
+  void settle_reserved_place();
   /// Whether a job of this shape was refused on the very same state, and the means to note it.
   [[nodiscard]] bool known_full(ShapeIndex shape) const {
     const auto at = static_cast<std::size_t>(shape);

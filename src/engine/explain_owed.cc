@@ -66,7 +66,7 @@ std::optional<Instant> find_contract_end(Core& core, const JobRec& job) {
       future.give(other.held);
       future.give(other.leaving);
     }
-    if (core.find_claim(job, future, at)) return at;
+    if (core.find_claim(job, future, at, {}, ClaimAsks::kWhether)) return at;
   }
   return std::nullopt;
 }

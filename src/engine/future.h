@@ -52,6 +52,13 @@ class Future {
   [[nodiscard]] std::optional<Instant> next_leave(Instant from, Late late) const;
   /// The last instant up to `until` at which somebody leaves. It may lie in the past.
   [[nodiscard]] std::optional<Instant> last_leave(Instant until) const;
+  /// Visits what leaves, with its job and when, in order of time, until `visit` returns false.
+  template <class Visit>
+  void walk(Visit&& visit) const {
+    for (const Entry& entry : order_) {
+      if (!visit(entry.at, *entry.job, entry.tasks())) return;
+    }
+  }
 
  private:
   /// What of a job leaves at one instant.

@@ -361,6 +361,7 @@ void Core::order_stop(JobRec& job, StopCause cause, JobId by, Duration grace) {
   job.stop_by = by;
   job.leaves_at = later(state.now, grace);
   job.phase = Phase::kStopping;
+  takeable_jobs.stop(job);
   note_unsettled(job);
   plan.invalidate();
   reservation.reset();

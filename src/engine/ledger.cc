@@ -120,6 +120,8 @@ std::int32_t Ledger::add_node(NodeCap node) {
 
 void Ledger::adopt(NodeCap node) {
   ++changes_;
+  sliced_ = sliced_ || std::any_of(node.devices.begin(), node.devices.end(),
+                                   [](const DeviceCap& d) { return d.slots_total > 0; });
   index_.admit(node);
   index_.add(static_cast<std::int32_t>(nodes_.size()), node);
   log_.note(static_cast<std::int32_t>(nodes_.size()));

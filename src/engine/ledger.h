@@ -54,6 +54,8 @@ class Ledger {
   [[nodiscard]] const NodeCap& node(std::int32_t index) const { return nodes_[index]; }
   /// Parts free on open nodes, in milli-GPU.
   [[nodiscard]] std::int64_t milli_free_open() const { return index_.milli(); }
+  /// Some device is cut into time slices, whose parts of it are rounded down.
+  [[nodiscard]] bool sliced() const { return sliced_; }
   /// Where something is free, in step with the nodes at every moment.
   [[nodiscard]] const FreeIndex& index() const { return index_; }
   /// Nodes that are closed or have a device that is out.
@@ -140,6 +142,7 @@ class Ledger {
   NodeSet impaired_;
   std::vector<Undo> undo_;
   std::int32_t open_marks_ = 0;
+  bool sliced_ = false;
   std::uint64_t changes_ = 0;
 };
 

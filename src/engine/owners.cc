@@ -309,8 +309,9 @@ std::strong_ordering Owners::excess(QueueIndex a, QueueIndex b) const {
     for (QueueIndex q = queue; q != kNone; q = state_.queues[q].parent) ++levels;
     return levels;
   };
-  int deep_a = depth(a);
-  int deep_b = depth(b);
+  const bool siblings = a != b && state_.queues[a].parent == state_.queues[b].parent;
+  int deep_a = siblings ? 0 : depth(a);
+  int deep_b = siblings ? 0 : depth(b);
   for (; deep_a > deep_b; --deep_a) a = state_.queues[a].parent;
   for (; deep_b > deep_a; --deep_b) b = state_.queues[b].parent;
   if (a == b) return std::strong_ordering::equal;  // one contains the other

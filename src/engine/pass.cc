@@ -139,6 +139,7 @@ bool Pass::move_for(JobRec& job) {
 }
 
 Pass::Outcome Pass::start(JobRec& job, Tasks tasks) {
+  if (guarded()) core_.settle_reserved_place();
   core_.order_start(job, std::move(tasks));
   return Outcome::kChanged;
 }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "engine/core.h"
 #include "engine/fit_count.h"
+#include "engine/soonest.h"
 
 namespace rota::engine {
 
@@ -141,8 +142,19 @@ bool Core::reservation_stands(const JobRec& job) {
   return true;
 }
 
+void Core::settle_reserved_place() {
+  if (!reservation || !reservation->by_claim || reservation->place) return;
+  follow_present();
+  future.move_to(reservation->at);
+  auto claim = find_claim(job(reservation->job), future.ledger(), reservation->at, {},
+                          ClaimAsks::kPlace);
+  ROTA_CHECK(claim.has_value());
+  reservation->place = std::move(claim->tasks);
+}
+
 /// Where the reserved job would go as of when the reservation was made.
 const Tasks& Core::reserved_place() {
+  settle_reserved_place();
   if (reservation->place) return *reservation->place;
   follow_present();
   future.move_to(reservation->at);
@@ -179,6 +191,59 @@ Instant Core::earliest_near_last(const JobRec& job) {
   return earliest;
 }
 
+namespace {
+
+/// The instants after now at which the contract of somebody ends whose place the rules let the job
+/// take, shares aside.
+class ContractEnds {
+ public:
+  ContractEnds(const Core& core, const JobRec& job) : core_(core), job_(job) {
+    for (const auto& [group, jobs] : core.takeable_jobs.groups()) {
+      groups_.push_back({group, &jobs.waiting});
+      for (const JobId id : jobs.loose) add_other(*core.state.jobs.find(id));
+    }
+    for (const JobId id : core.claiming) add_other(*core.state.jobs.find(id));
+    std::sort(others_.begin(), others_.end());
+  }
+  /// The first one from `since` on.
+  [[nodiscard]] std::optional<Instant> next(Instant since) const {
+    since = std::max(since, later(core_.state.now, Duration(1)));
+    std::optional<Instant> first;
+    for (const auto& [group, jobs] : groups_) {
+      auto at = jobs->first_not(
+          [since](const Takeable::Entry& entry) { return entry.order < since.ns(); });
+      for (; at != jobs->end(); at = jobs->after(at)) {
+        const Takeable::Entry& entry = (*jobs)[at];
+        if (first && entry.order >= first->ns()) break;
+        if (core_.lawful(job_, {group.queue, group.charge, entry.priority})) {
+          first = Instant(entry.order);
+          break;
+        }
+      }
+    }
+    const auto other = std::lower_bound(others_.begin(), others_.end(), since);
+    return other != others_.end() && (!first || *other < *first) ? *other : first;
+  }
+
+ private:
+  [[nodiscard]] bool counts(const JobRec& other) const {
+    return other.spec.min_runtime && !other.stop_ordered && core_.lawful(job_, other);
+  }
+  /// Of one that only starts, or may shrink, or has no place yet.
+  void add_other(const JobRec& other) {
+    if (!counts(other)) return;
+    others_.push_back(
+        other.contract_ends().value_or(later(core_.state.now, *other.spec.min_runtime)));
+  }
+
+  const Core& core_;
+  const JobRec& job_;
+  std::vector<std::pair<Takeable::Group, const Takeable::Entries*>> groups_;
+  std::vector<Instant> others_;
+};
+
+}  // namespace
+
 std::optional<Reservation> Core::reserve(const JobRec& job) {
   follow_present();
   const bool may_take = any_preemptible();
@@ -189,23 +254,23 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
                      reservation->earliest && reservation->at > state.now;
   Instant from = known ? reservation->at : state.now;
   if (!known && whole && !may_take) from = earliest_near_last(job);
-  const auto late = from > state.now ? Future::Late::kSkip : Future::Late::kCountAsNow;
-  std::set<Instant> contracts_over;
-  for (const JobId id : active) {
-    if (!may_take) break;
-    const JobRec& other = *state.jobs.find(id);
-    if (!other.spec.min_runtime || other.stop_ordered) continue;
-    const Instant over =
-        other.contract_ends().value_or(later(state.now, *other.spec.min_runtime));
-    if (over > state.now && lawful(job, other)) contracts_over.insert(over);
+  std::optional<ContractEnds> contracts;
+  std::optional<Instant> first = from;
+  if (may_take) {
+    if (shares_stale) divide_shares();
+    takeable_jobs.ripen(state.now);
+    first = soonest_room(*this, job);
+    if (!first) return std::nullopt;
+    contracts.emplace(*this, job);
   }
   const auto next = [&](Instant since, Future::Late late) {
     auto at = future.next_leave(since, late);
-    const auto over = contracts_over.lower_bound(since);
-    if (over != contracts_over.end() && (!at || *over < *at)) at = *over;
-    return at;
+    if (!contracts) return at;
+    const auto over = contracts->next(since);
+    return over && (!at || *over < *at) ? over : at;
   };
-  for (auto at = next(from, late); at;
+  const auto late = *first > state.now ? Future::Late::kSkip : Future::Late::kCountAsNow;
+  for (auto at = next(*first, late); at;
        at = next(later(*at, Duration(1)), Future::Late::kSkip)) {
     future.move_to(*at);
     Reservation out{.job = job.id,
@@ -219,10 +284,8 @@ std::optional<Reservation> Core::reserve(const JobRec& job) {
       return out;
     }
     if (!may_take) continue;
-    if (auto claim = find_claim(job, future.ledger(), *at)) {
-      out.place = std::move(claim->tasks);
-      return out;
-    }
+    out.by_claim = find_claim(job, future.ledger(), *at, {}, ClaimAsks::kMightFit).has_value();
+    if (out.by_claim) return out;
   }
   return std::nullopt;
 }
@@ -315,7 +378,9 @@ bool Core::respects(const Reservation& held, const JobRec& candidate, const Task
   }
   then.take(tasks);
   bool fits = !counted && fits_then(request(holder), holder.tasks_min());
-  if (!fits && any_preemptible()) fits = find_claim(holder, then, held.at, victims).has_value();
+  if (!fits && any_preemptible()) {
+    fits = find_claim(holder, then, held.at, victims, ClaimAsks::kWhether).has_value();
+  }
   then.rollback(mark);
   return fits;
 }

@@ -15,11 +15,19 @@ bool frees_whole_devices(const NodeCap& node, const TaskAlloc& task) {
   });
 }
 
+WholeTask whole_task(const TaskAlloc& task) {
+  return {task.node, static_cast<std::int32_t>(task.devices.size()), task.cpus, task.memory};
+}
+
 }  // namespace
 
 TaskCount::TaskCount(const Request& request, Ledger& ledger, Way way)
-    : request_(request), ledger_(ledger), way_(way) {
-  if (way == Way::kByCounting) place_of_.assign(ledger.nodes().size(), -1);
+    : request_(request), ledger_(ledger), way_(way),
+      no_instances_(ledger.index().instances().empty()) {
+  if (way == Way::kByCounting) {
+    place_of_.assign(ledger.nodes().size(), -1);
+    rooms_.reserve(64);
+  }
   if (!bounds()) return;
   FreeWalk walk(ledger.index(), request.node_set, {request.whole, 0}, FreeOrder::kLeastFirst);
   for (NodeIndex n = walk.next(); n != NodeSet::kEnd; n = walk.next()) tasks_ += on(n);
@@ -34,7 +42,7 @@ bool TaskCount::give(const Tasks& tasks) {
     return frees_whole_devices(ledger_.node(task.node), task);
   });
   if (!countable) return false;
-  for (const TaskAlloc& task : tasks) count(task, 1);
+  for (const TaskAlloc& task : tasks) count(whole_task(task), 1);
   return true;
 }
 
@@ -43,43 +51,48 @@ void TaskCount::take(const Tasks& tasks) {
     if (way_ == Way::kOnLedger) {
       change(task, [&] { ledger_.take(task); });
     } else {
-      count(task, -1);
+      count(whole_task(task), -1);
     }
   }
 }
 
-TaskCount::Room& TaskCount::room(NodeIndex node) {
+bool TaskCount::counts(NodeIndex node) const {
+  if (!request_.node_set.contains(node)) return false;
+  return !ledger_.impaired().contains(node) || ledger_.node(node).open;
+}
+
+NodeRoom& TaskCount::room(NodeIndex node) {
   std::int32_t& place = place_of_[static_cast<std::size_t>(node)];
   if (place < 0) {
     place = static_cast<std::int32_t>(rooms_.size());
-    const NodeFree& free = ledger_.node(node).free;
-    rooms_.push_back({free.whole, free.cpus, free.memory});
+    rooms_.push_back(NodeRoom::free_on(ledger_.node(node)));
   }
   return rooms_[static_cast<std::size_t>(place)];
 }
 
-std::int64_t TaskCount::in(const Room& room) const {
-  if (room.whole < request_.whole) return 0;
-  const TaskShape& task = request_.shape.task;
-  std::int64_t most = room.whole / request_.whole;
-  if (task.cpus > 0) most = std::min(most, room.cpus / task.cpus);
-  if (task.memory.value() > 0) most = std::min(most, room.memory / task.memory.value());
-  return std::max<std::int64_t>(0, most);
-}
-
 std::int64_t TaskCount::on(NodeIndex node) const {
   const NodeCap& cap = ledger_.node(node);
-  return cap.open ? in({cap.free.whole, cap.free.cpus, cap.free.memory}) : 0;
+  return cap.open ? NodeRoom::free_on(cap).tasks(request_) : 0;
 }
 
-void TaskCount::count(const TaskAlloc& task, std::int64_t sign) {
-  if (!request_.node_set.contains(task.node) || !ledger_.node(task.node).open) return;
-  Room& here = room(task.node);
-  tasks_ -= in(here);
-  here.whole += sign * std::ssize(task.devices);
+void TaskCount::count(const WholeTask& task, std::int64_t sign) {
+  if (!counts(task.node)) return;
+  NodeRoom& here = room(task.node);
+  tasks_ -= here.tasks(request_);
+  here.whole += sign * task.devices;
   here.cpus += sign * task.cpus;
   here.memory += sign * task.memory;
-  tasks_ += in(here);
+  tasks_ += here.tasks(request_);
+}
+
+std::int64_t TaskCount::tasks_without(const WholeTask& task) {
+  if (!counts(task.node)) return tasks_;
+  NodeRoom here = room(task.node);
+  const std::int64_t with = here.tasks(request_);
+  here.whole -= task.devices;
+  here.cpus -= task.cpus;
+  here.memory -= task.memory;
+  return tasks_ - with + here.tasks(request_);
 }
 
 template <class Change>
@@ -88,6 +101,47 @@ void TaskCount::change(const TaskAlloc& task, Change&& change) {
   if (counts) tasks_ -= on(task.node);
   change();
   if (counts) tasks_ += on(task.node);
+}
+
+RoomBound::RoomBound(const Request& request, const Ledger& ledger)
+    : request_(request), ledger_(ledger), place_of_(ledger.nodes().size(), -1) {
+  rooms_.reserve(64);
+  FreeWalk walk(ledger.index(), request.node_set, {request.whole, 0}, FreeOrder::kLeastFirst);
+  for (NodeIndex n = walk.next(); n != NodeSet::kEnd; n = walk.next()) {
+    tasks_ += NodeRoom::free_on(ledger.node(n)).tasks(request);
+  }
+}
+
+void RoomBound::free(const WholeTask& task) {
+  if (!request_.node_set.contains(task.node)) return;
+  std::int32_t& place = place_of_[static_cast<std::size_t>(task.node)];
+  if (place < 0) {
+    const NodeCap& node = ledger_.node(task.node);
+    if (!node.open) return;
+    place = static_cast<std::int32_t>(rooms_.size());
+    rooms_.push_back(NodeRoom::free_on(node));
+  }
+  NodeRoom& room = rooms_[static_cast<std::size_t>(place)];
+  tasks_ -= room.tasks(request_);
+  room.whole += task.devices;
+  room.cpus += task.cpus;
+  room.memory += task.memory;
+  tasks_ += room.tasks(request_);
+}
+
+void RoomBound::free(const Tasks& tasks) {
+  for (const TaskAlloc& task : tasks) {
+    std::int64_t devices = 0;
+    for (const DeviceShare& share : task.devices) devices += devices_of(task.node, share);
+    free({task.node, static_cast<std::int32_t>(devices), task.cpus, task.memory});
+  }
+}
+
+/// A device that several share counts as free as soon as one of them is gone.
+std::int64_t RoomBound::devices_of(NodeIndex node, const DeviceShare& share) {
+  if (share.mig_start >= 0) return 0;
+  if (share.slots == 0 && share.gpus == kWholeGpu) return 1;
+  return shared_.insert({node, share.device}).second ? 1 : 0;
 }
 
 }  // namespace rota::engine
