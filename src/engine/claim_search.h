@@ -28,12 +28,14 @@ struct Candidate {
   [[nodiscard]] bool whole() const { return part == kWholeJob; }
 };
 
-/// A claim to be made: by whom, when, and what another claim has taken from the ledger already.
+/// A claim to be made: by whom, when, and what another claim has taken from the ledger already. On a
+/// ledger that foresees, who leaves by itself until then is gone too.
 struct Wish {
   const Core& core;
   const JobRec& claimant;
   Instant at;
   const std::vector<Victim>& gone;
+  bool foresees = false;
 
   [[nodiscard]] std::int64_t need() const {
     return claimant.task_milli * claimant.tasks_min();

@@ -388,6 +388,18 @@ TEST_F(Faults, AReservationWaitsForAJobThatStartedLate) {
   EXPECT_EQ(engine_.estimate(gang), at(140));
 }
 
+TEST_F(Faults, WhoseLimitIsUpBeforeAnyCycleIsNoVictim) {
+  set_stage(2);
+  submit(0, free_to_take(1));
+  JobSpec limited = free_to_take(1);
+  limited.time_limit = Duration::seconds(100);
+  submit(0, limited);
+  cycle(0);
+  const JobId large = submit(100, job(2, 1));
+  // The limited one counts as gone already; it was taken a second time.
+  EXPECT_EQ(engine_.estimate(large), at(100));
+}
+
 TEST_F(Faults, AClaimForCpusSaysWhatItWaitsFor) {
   set_stage(1, Duration::seconds(60));
   JobSpec cpus = job(0);
