@@ -19,6 +19,7 @@ struct ClassState {
   std::int64_t limit_max = kNoLimit;  // longer ones would delay the reservation
   bool now_dead = false;              // does not fit what is free
   bool claim_dead = false;            // nothing to take
+  std::int64_t delays = -1;           // decisions made when one was found to delay the reservation
 };
 
 struct Candidate {
@@ -60,6 +61,12 @@ class Pass {
   [[nodiscard]] bool lasts(const JobRec& job) const {
     return !job.spec.time_limit || later(now_, *job.spec.time_limit) > core_.reservation->at;
   }
+  /// One of its class was found to delay the reservation and nothing was decided since: so does
+  /// this one, unless the holder could take it back by then.
+  [[nodiscard]] bool like_one_that_delays(const JobRec& job, const ClassState& state) {
+    return state.delays == decided_ &&
+           !core_.takeable(core_.job(core_.reservation->job), job, core_.reservation->at);
+  }
   /// Small jobs move for the first that is blocked alone.
   [[nodiscard]] bool move_for(JobRec& job);
   [[nodiscard]] bool can_claim(const ClassState& state) const {
@@ -74,7 +81,7 @@ class Pass {
   std::vector<std::int64_t> live_;  // lanes with candidates in each queue's subtree
   std::optional<JobId> first_blocked_;
   std::optional<Timeline> timeline_;
-  bool changed_ = false;
+  std::int64_t decided_ = 0;  // starts, claims and moves of this pass
   bool moves_tried_ = false;
   bool stop_ = false;
 };
@@ -88,7 +95,7 @@ void Pass::open_lanes(bool charged) {
     state.queue = queue;
     for (const auto& [key, job_class] : lane.classes) {
       if (key.charge != charged || job_class.jobs.empty()) continue;
-      state.classes.push_back({&job_class, std::nullopt, kNoLimit, false, false});
+      state.classes.push_back({.job_class = &job_class, .at = std::nullopt});
     }
     if (state.classes.empty()) continue;
     for (std::size_t i = 0; i < state.classes.size(); ++i) feed(state, i);
@@ -132,7 +139,7 @@ bool Pass::run() {
   core_.waiting.close_pass();
   if (!first_blocked_) core_.reservation.reset();
   core_.state.reservation_holder = core_.reservation ? core_.reservation->job : JobId();
-  return changed_;
+  return decided_ > 0;
 }
 
 /// True when nothing more may start in this pass.
@@ -164,7 +171,7 @@ bool Pass::run_phase(bool charged) {
     ClassState& state = lane.classes[candidate->of];
     state.at = candidate->key;
     const Outcome outcome = visit(core_.job(JobId(candidate->key.id)), state);
-    changed_ = changed_ || outcome == Outcome::kChanged;
+    if (outcome == Outcome::kChanged) ++decided_;
     if (outcome == Outcome::kStop) return true;
     feed(lane, candidate->of);
   }
@@ -177,7 +184,10 @@ Pass::Outcome Pass::visit(JobRec& job, ClassState& state) {
   if (timeline_ && !limited) return visit_conservative(job, room);
   if (!limited && core_.known_full(job)) state.now_dead = true;
   if (!limited && !state.now_dead) {
-    if (guarded() && lasts(job) && core_.known_to_delay(job)) return passed_over(job, state);
+    if (guarded() && lasts(job) &&
+        (like_one_that_delays(job, state) || core_.known_to_delay(job))) {
+      return passed_over(job, state);
+    }
     auto tasks = core_.placer.place_most(core_.ledger, core_.request(job), least, room);
     if (tasks) return start_if_allowed(job, state, std::move(*tasks), room);
     state.now_dead = true;
@@ -220,6 +230,8 @@ Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassState& state, Tasks tasks
   auto beside = core_.place_beside(*core_.reservation, job, job.tasks_min(), most);
   if (beside) return start(job, std::move(*beside));
   core_.note_delays(job);
+  // An elastic job's size depends on its user's limit as well.
+  if (lasts(job) && job.shape.min_tasks == 0) state.delays = decided_;
   return passed_over(job, state);
 }
 
