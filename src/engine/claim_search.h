@@ -28,8 +28,8 @@ struct Candidate {
   [[nodiscard]] bool whole() const { return part == kWholeJob; }
 };
 
-/// A claim to be made: by whom, when, and what another claim has taken from the ledger already. On a
-/// ledger that foresees, who leaves by itself until then is gone too.
+/// A claim to be made: by whom, when, and what another claim has taken from the ledger already. On
+/// a ledger that foresees, who leaves by itself until then is gone too.
 struct Wish {
   const Core& core;
   const JobRec& claimant;
