@@ -1,6 +1,7 @@
 // Shared by the commands that run the engine without a daemon: lists of words, clusters, progress.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ Result<std::vector<E>> enum_list(const std::string& option, const std::string& t
   std::vector<E> values;
   for (const std::string_view word : split(text, ',')) {
     const auto value = enum_from<E>(word);
+    if (value && std::find(values.begin(), values.end(), *value) != values.end()) {
+      return usage_error(option + ": '" + std::string(word) + "' is named twice");
+    }
     if (value) {
       values.push_back(*value);
       continue;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -173,11 +174,17 @@ Result<pid_t> spawn_detached(const std::vector<std::string>& argv, const std::st
   return pid;
 }
 
-Result<int> run_shell(const std::string& command, const std::string& input) {
+Result<int> run_shell(const std::string& command, const std::string& input,
+                      std::chrono::milliseconds patience) {
   const int file = file_of(input);
   if (file < 0) return system_error("cannot pass " + std::to_string(input.size()) + " bytes on");
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {
+    // A group of its own, so that what it starts can be ended with it; it goes when we do.
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(127);
     ::dup2(file, STDIN_FILENO);
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     ::execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
@@ -187,9 +194,19 @@ Result<int> run_shell(const std::string& command, const std::string& input) {
   ::close(file);
   errno = fork_error;
   if (child < 0) return system_error("cannot start /bin/sh");
+  ::setpgid(child, child);  // whoever of the two is first
+  const auto end = std::chrono::steady_clock::now() + patience;
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return system_error("cannot wait for /bin/sh");
+  for (pid_t over = 0; over != child;) {
+    over = ::waitpid(child, &status, WNOHANG);
+    if (over < 0 && errno != EINTR) return system_error("cannot wait for /bin/sh");
+    if (over == 0 && std::chrono::steady_clock::now() >= end) {
+      ::kill(-child, SIGKILL);
+      while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+      }
+      return Error{ErrorCode::kTimeout, "'" + command + "' gave no end and was killed"};
+    }
+    if (over == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

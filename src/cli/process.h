@@ -33,8 +33,10 @@ struct ProgramEnd {
                                              const std::vector<std::string>& environment,
                                              std::chrono::seconds patience);
 /// Runs `command` by /bin/sh with `input` on its standard input, its output on our errors, and
-/// waits for it. Value: its exit code, 128+n when signal n ended it. Error: kUnavailable.
-[[nodiscard]] Result<int> run_shell(const std::string& command, const std::string& input);
+/// waits for it. Value: its exit code, 128+n when signal n ended it. Errors: kTimeout (it and what
+/// it started were killed after `patience`), kUnavailable.
+[[nodiscard]] Result<int> run_shell(const std::string& command, const std::string& input,
+                                    std::chrono::milliseconds patience);
 
 /// The process that listens on the Unix socket, as the kernel says. Errors: kUnavailable (nobody
 /// listens), kDenied.

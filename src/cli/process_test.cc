@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "cli/read_file.h"
 
@@ -75,6 +76,8 @@ TEST(RunProgram, MoreErrorsThanAreKeptDoNotStopIt) {
   EXPECT_EQ(ran.output, "done\n");
 }
 
+constexpr std::chrono::minutes kLong(1);
+
 TEST(RunShell, GivesTheInputAndTheExitCode) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("rota-shell-" + std::to_string(::getpid()));
@@ -82,10 +85,10 @@ TEST(RunShell, GivesTheInputAndTheExitCode) {
   const std::string file = (folder / "input").string();
   // More than a pipe holds, to one that reads nothing and to one that reads all.
   const std::string input(300'000, 'x');
-  const auto ignored = run_shell("exit 7", input);
+  const auto ignored = run_shell("exit 7", input, kLong);
   ASSERT_TRUE(ignored);
   EXPECT_EQ(*ignored, 7);
-  const auto copied = run_shell("cat >" + file, input);
+  const auto copied = run_shell("cat >" + file, input, kLong);
   ASSERT_TRUE(copied);
   EXPECT_EQ(*copied, 0);
   const auto text = read_text(file);
@@ -94,8 +97,26 @@ TEST(RunShell, GivesTheInputAndTheExitCode) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(RunShell, KillsWhatGivesNoEndAndAllItStarted) {
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("rota-shell-" + std::to_string(::getpid()) + ".pids");
+  const std::string hang = "sleep 600 & echo $$ $! >" + file.string() + "; trap '' TERM; wait";
+  const auto begin = std::chrono::steady_clock::now();
+  const auto killed = run_shell(hang, "", std::chrono::milliseconds(1500));
+  ASSERT_FALSE(killed);
+  EXPECT_EQ(killed.error().code, ErrorCode::kTimeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  std::ifstream pids(file);
+  pid_t shell = 0;
+  pid_t sleeper = 0;
+  ASSERT_TRUE(pids >> shell >> sleeper);
+  EXPECT_TRUE(wait_until_gone(shell, std::chrono::seconds(30)));
+  EXPECT_TRUE(wait_until_gone(sleeper, std::chrono::seconds(30)));
+  std::filesystem::remove(file);
+}
+
 TEST(RunShell, TellsTheSignal) {
-  const auto killed = run_shell("kill -TERM $$", "");
+  const auto killed = run_shell("kill -TERM $$", "", kLong);
   ASSERT_TRUE(killed);
   EXPECT_EQ(*killed, 143);
 }

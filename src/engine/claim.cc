@@ -132,8 +132,8 @@ Candidate Wish::candidate(const Takeable::Entry& entry) const {
 /// What might be taken of the job, its newest surplus task first; shares aside, where it helps.
 void Wish::collect(const JobRec& victim, std::vector<Candidate>& out) const {
   if (!can_be_preempted(victim) || !core.lawful(claimant, victim)) return;
-  // Of a future ledger those who leave by themselves are gone already.
-  if (at > core.state.now) {
+  // Also at this very instant: a limit may be up whose stop no cycle has ordered yet.
+  if (foresees) {
     const auto end = core.leaves(victim);
     if (end && *end <= at) return;
   }
@@ -218,7 +218,8 @@ std::int64_t Wish::most_of(const Takeable::Group& group, std::int64_t milli,
 std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instant at,
                                       const std::vector<Victim>& gone, ClaimAsks asks) {
   takeable_jobs.ripen(state.now);
-  const Wish wish{*this, claimant, at, gone};
+  const Wish wish{.core = *this, .claimant = claimant, .at = at, .gone = gone,
+                  .foresees = &on != &ledger};
   // Bounds before the search: what is free plus what could be freed.
   // Three slices of a third are less than a GPU in sums, and leave a whole one free.
   const std::int64_t lacking = on.sliced() ? 0 : wish.need() - on.milli_free_open();
@@ -249,7 +250,7 @@ std::optional<Claim> Core::find_claim(const JobRec& claimant, Ledger& on, Instan
 
 std::int64_t Core::freeable_for(const JobRec& claimant) {
   if (shares_stale) divide_shares();
-  const Wish wish{*this, claimant, state.now, {}};
+  const Wish wish{.core = *this, .claimant = claimant, .at = state.now, .gone = {}};
   std::int64_t sum = 0;
   std::vector<Candidate> parts;
   for (const auto& [group, jobs] : takeable_jobs.groups()) {

@@ -51,12 +51,14 @@ struct Offers {
   std::int64_t milli = 0;  // at least what can be taken of them
 };
 
-/// A claim to be made: by whom, when, and what another claim has taken from the ledger already.
+/// A claim to be made: by whom, when, and what another claim has taken from the ledger already. On
+/// a ledger that foresees, who leaves by itself until then is gone too.
 struct Wish {
   const Core& core;
   const JobRec& claimant;
   Instant at;
   const std::vector<Victim>& gone;
+  bool foresees = false;
 
   [[nodiscard]] std::int64_t need() const {
     return claimant.task_milli * claimant.tasks_min();
@@ -87,8 +89,7 @@ struct Wish {
   [[nodiscard]] Tasks left(const JobRec& victim) const;
   /// Whether it is still there then, where the claimant could run.
   [[nodiscard]] bool useful(const Takeable::Entry& entry) const {
-    // Of a future ledger those who leave by themselves are gone already.
-    if (at > core.state.now && entry.leaves <= at) return false;
+    if (foresees && entry.leaves <= at) return false;
     if (entry.node != kNone) return useful_on(entry.node);
     const Tasks& held = entry.job->held;
     return std::any_of(held.begin(), held.end(),

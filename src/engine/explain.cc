@@ -181,7 +181,8 @@ void explain_limits(const Core& core, const JobRec& job, Verdict& verdict) {
   const std::int64_t need = job.task_milli * job.tasks_min();
   const auto add = [&](ReasonCode code, std::int64_t limit, std::int64_t held,
                        const std::string& by) {
-    if (held + need <= limit) return;
+    // What needs no GPU passes where a lowered limit is exceeded too.
+    if (need == 0 || held + need <= limit) return;
     Reason reason = reason_of(code);
     reason.resource = ReasonResource::kGpu;
     reason.limit = limit;

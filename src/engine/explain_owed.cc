@@ -125,6 +125,7 @@ std::optional<Instant> limits_open(Core& core, const JobRec& job) {
                              })) {
     return std::nullopt;
   }
+  if (need == 0) return open;  // the other limits count GPUs
   for (QueueIndex q = job.queue; q > 0; q = core.state.queues[q].parent) {
     const QueueRec& queue = core.state.queues[q];
     if (!queue.spec.limit) continue;

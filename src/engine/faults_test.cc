@@ -388,6 +388,18 @@ TEST_F(Faults, AReservationWaitsForAJobThatStartedLate) {
   EXPECT_EQ(engine_.estimate(gang), at(140));
 }
 
+TEST_F(Faults, WhoseLimitIsUpBeforeAnyCycleIsNoVictim) {
+  set_stage(2);
+  submit(0, free_to_take(1));
+  JobSpec limited = free_to_take(1);
+  limited.time_limit = Duration::seconds(100);
+  submit(0, limited);
+  cycle(0);
+  const JobId large = submit(100, job(2, 1));
+  // The limited one counts as gone already; it was taken a second time.
+  EXPECT_EQ(engine_.estimate(large), at(100));
+}
+
 TEST_F(Faults, AClaimForCpusSaysWhatItWaitsFor) {
   set_stage(1, Duration::seconds(60));
   JobSpec cpus = job(0);
@@ -402,6 +414,60 @@ TEST_F(Faults, AClaimForCpusSaysWhatItWaitsFor) {
   ASSERT_EQ(verdict->reasons.size(), 1u);
   EXPECT_EQ(verdict->reasons.front().resource, ReasonResource::kCpu);
   EXPECT_EQ(verdict->reasons.front().need, 60);
+}
+
+TEST_F(Faults, ALimitThatIsExceededKeepsNoJobWithoutGpus) {
+  set_stage(4);
+  QueueSpec queue{.name = "default"};
+  tell(0, UserSet{{"ana", whole_gpus(4)}});
+  JobSpec four = job(4);
+  four.user = "ana";
+  submit(0, four);
+  cycle(0);
+  queue.limit = whole_gpus(2);
+  tell(10, QueueSet{queue});
+  tell(10, UserSet{{"ana", whole_gpus(2)}});
+  JobSpec cpus = job(0);
+  cpus.user = "ana";
+  cpus.shape.task.cpus = 60;
+  const JobId first = submit(10, cpus);
+  const JobId second = submit(10, cpus);
+  const JobId whole = submit(10, four);
+  cycle(10);
+  EXPECT_EQ(state(first), JobState::kRunning);
+  const auto verdict = engine_.explain(second);
+  ASSERT_EQ(verdict->reasons.size(), 1u);
+  EXPECT_EQ(verdict->reasons.front().code, ReasonCode::kInsufficientFree);
+  EXPECT_EQ(verdict->reasons.front().resource, ReasonResource::kCpu);
+  const auto held_back = engine_.explain(whole);
+  ASSERT_EQ(held_back->reasons.size(), 3u);
+  EXPECT_EQ(held_back->reasons[0].code, ReasonCode::kQueueLimit);
+  EXPECT_EQ(held_back->reasons[1].code, ReasonCode::kUserLimit);
+  EXPECT_EQ(held_back->reasons[2].code, ReasonCode::kInsufficientFree);
+}
+
+TEST_F(Faults, ALimitThatIsExceededDelaysNoArrayWithoutGpus) {
+  set_stage(4);
+  submit(0, job(4));
+  cycle(0);
+  QueueSpec queue{.name = "default"};
+  queue.limit = whole_gpus(2);
+  tell(10, QueueSet{queue});
+  JobSpec member = job(0);
+  member.time_limit = Duration::seconds(100);
+  member.group = GroupId(7);
+  tell(10, GroupSubmitted{.group = member.group, .size = 2, .throttle = 1});
+  std::vector<JobId> members;
+  for (std::int64_t i = 1; i <= 2; ++i) {
+    member.group_index = i;
+    members.push_back(submit(10, member));
+  }
+  cycle(10);
+  EXPECT_EQ(state(members[0]), JobState::kRunning);
+  const auto verdict = engine_.explain(members[1]);
+  ASSERT_EQ(verdict->reasons.size(), 1u);
+  EXPECT_EQ(verdict->reasons.front().code, ReasonCode::kArrayLimit);
+  EXPECT_EQ(verdict->estimate, at(110)) << "when the first is over";
 }
 
 TEST_F(Faults, AJobThatVanishesAgainAndAgainWaitsLongerAndFails) {

@@ -33,6 +33,12 @@ class Pass {
   [[nodiscard]] bool lasts(const JobRec& job) const {
     return !job.spec.time_limit || later(now_, *job.spec.time_limit) > core_.reservation->at;
   }
+  /// One of its class was found to delay the reservation and nothing was decided since: so does
+  /// this one, unless the holder could take it back by then.
+  [[nodiscard]] bool like_one_that_delays(const JobRec& job, const ClassTurn& turn) {
+    return turn.delays == decided_ &&
+           !core_.takeable(core_.job(core_.reservation->job), job, core_.reservation->at);
+  }
   /// Small jobs move for the first that is blocked alone.
   [[nodiscard]] bool move_for(JobRec& job);
   [[nodiscard]] bool can_claim(const ClassTurn& turn) const {
@@ -57,7 +63,7 @@ class Pass {
   Instant now_;
   std::optional<JobId> first_blocked_;
   std::optional<Timeline> timeline_;
-  bool changed_ = false;
+  std::int64_t decided_ = 0;  // starts, claims and moves of this pass
   bool moves_tried_ = false;
   bool stop_ = false;
 };
@@ -72,7 +78,7 @@ bool Pass::run() {
   core_.waiting.close_pass();
   if (!first_blocked_) core_.reservation.reset();
   core_.state.reservation_holder = core_.reservation ? core_.reservation->job : JobId();
-  return changed_;
+  return decided_ > 0;
 }
 
 /// True when nothing more may start in this pass.
@@ -89,7 +95,7 @@ bool Pass::run_phase(bool charged) {
   };
   while (ClassTurn* turn = turns.next(no_shape, no_class)) {
     const Outcome outcome = visit(core_.job(JobId(turn->next.key.id)), *turn);
-    changed_ = changed_ || outcome == Outcome::kChanged;
+    if (outcome == Outcome::kChanged) ++decided_;
     if (outcome == Outcome::kStop) return true;
     if (!for_good || !hopeless(turns.shape(), *turn)) turns.pass_on();
   }
@@ -105,7 +111,8 @@ Pass::Outcome Pass::visit(JobRec& job, ClassTurn& turn) {
   if (!limited && full(shape)) turn.now_dead = true;
   if (!limited && !turn.now_dead) {
     const bool delays = guarded() && lasts(job) &&
-                        (core_.known_to_delay(job) || core_.leaves_too_little(job, least));
+                        (like_one_that_delays(job, turn) || core_.known_to_delay(job) ||
+                         core_.leaves_too_little(job, least));
     if (delays) return passed_over(job, turn);
     auto tasks = core_.placer.place_most(core_.ledger, core_.request(job), least, room);
     if (tasks) return start_if_allowed(job, turn, std::move(*tasks), room);
@@ -152,6 +159,8 @@ Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassTurn& turn, Tasks tasks,
   auto beside = core_.place_beside(*core_.reservation, job, job.tasks_min(), most);
   if (beside) return start(job, std::move(*beside));
   core_.note_delays(job);
+  // An elastic job's size depends on its user's limit as well.
+  if (lasts(job) && job.shape.min_tasks == 0) turn.delays = decided_;
   return passed_over(job, turn);
 }
 

@@ -48,8 +48,7 @@ class Takings {
   [[nodiscard]] const std::vector<const Takeable::Entries*>& ripe() const { return ripe_; }
   /// Whether the job is among them all by then.
   [[nodiscard]] bool has(const JobRec& job, Instant by) const {
-    const bool some = job.spec.min_runtime || job.shape.min_tasks > 0;
-    return some && allowed_[place_of(job.queue, job.spec.charge)] != 0 && may_take(job) &&
+    return job.may_be_taken() && allowed_[place_of(job.queue, job.spec.charge)] != 0 && may_take(job) &&
            from(job) <= by;
   }
   /// The next one beside those, in order of time, up to `last`.

@@ -25,6 +25,7 @@ struct ClassTurn {
   std::int64_t limit_max = kNoLimit;  // longer ones would delay the reservation
   bool now_dead = false;              // does not fit what is free
   bool claim_dead = false;            // nothing to take
+  std::int64_t delays = -1;           // decisions made when one was found to delay the reservation
 };
 
 /// The classes of one shape in a lane.

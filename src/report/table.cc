@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -10,6 +11,7 @@ namespace rota::report {
 namespace {
 
 constexpr std::size_t kShrunkWidth = 8;
+constexpr std::size_t kLongWidth = 60;
 constexpr std::string_view kGap = "  ";
 
 /// Length in bytes of the UTF-8 character at `at`; 1 for a byte that starts none.
@@ -45,18 +47,30 @@ std::string printable(std::string_view text) {
   return clean;
 }
 
-/// Takes width away from shrinkable columns, always from the widest, until the sum fits.
+/// What the column may be cut down to.
+std::size_t least_width(const Column& column) {
+  if (column.may_shrink) return kShrunkWidth;
+  return column.align == Align::kLeft ? kLongWidth : std::numeric_limits<std::size_t>::max();
+}
+
+/// Takes width away from shrinkable columns, then from others of long texts, always from the
+/// widest, until the sum fits.
 void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns,
             std::size_t width_max) {
   std::size_t sum = kGap.size() * (widths.empty() ? 0 : widths.size() - 1);
   for (const auto width : widths) sum += width;
+  bool marked_only = true;
   while (sum > width_max) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!columns[i].may_shrink || widths[i] <= kShrunkWidth) continue;
+      if (columns[i].may_shrink != marked_only || widths[i] <= least_width(columns[i])) continue;
       if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
     }
-    if (widest == widths.size()) return;
+    if (widest == widths.size()) {
+      if (!marked_only) return;
+      marked_only = false;
+      continue;
+    }
     --widths[widest];
     --sum;
   }

@@ -16,7 +16,8 @@ enum class Colour { kOff, kOn };
 struct Column {
   std::string title;
   Align align = Align::kLeft;
-  bool may_shrink = false;       // gives up width first, down to 8, when the table is too wide
+  bool may_shrink = false;       // gives up width first, down to 8, when the table is too wide;
+                                 // other columns on the left only beyond 60
 };
 
 struct Cell {

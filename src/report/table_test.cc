@@ -29,6 +29,18 @@ TEST(Table, ShrinksOnlyWhatMay) {
             "12  a-name-…  pending\n");
 }
 
+TEST(Table, ShrinksLongNamesOfAnyColumnButNoNumbers) {
+  const std::string name(300, 'n');
+  const std::string digits(70, '9');
+  Table table({{"TEAM"}, {"JOBS", Align::kRight}, {"NOTE", Align::kLeft, true}});
+  table.add_row({{name}, {digits}, {"a longer note"}});
+  const std::string cut = name.substr(0, 59) + "…";
+  EXPECT_EQ(table.text({.width_max = 80, .header = false}), cut + "  " + digits + "  a longe…\n");
+  EXPECT_EQ(table.text({.width_max = 387, .header = false}),
+            name + "  " + digits + "  a longer note\n");
+  EXPECT_EQ(table.text({.header = false}), name + "  " + digits + "  a longer note\n");
+}
+
 TEST(Table, ColoursCellsWithoutChangingWidths) {
   Table table({{"x"}, {"y"}});
   table.add_row({{"a", Tone::kBad}, {"b"}});

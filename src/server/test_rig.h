@@ -17,6 +17,7 @@
 
 #include "backend/simulated/simulated_backend.h"
 #include "server/driver.h"
+#include "server/engine_log.h"
 #include "store/store.h"
 
 namespace rota::server::testing_rig {
@@ -54,6 +55,7 @@ class FaultyStore final : public store::Store {
       return Error{.code = ErrorCode::kUnavailable, .message = "the disk is full (simulated)"};
     }
     const Status status = Store::commit();
+    if (status.ok() && after_commit) after_commit();
     point_("after commit");
     return status;
   }
@@ -65,6 +67,7 @@ class FaultyStore final : public store::Store {
   }
 
   std::function<void(std::int64_t)> before_commit;
+  std::function<void()> after_commit;
   std::function<bool()> fail_commit;
 
  private:
@@ -187,6 +190,8 @@ class Rig {
       if (check_snapshots) check_snapshot(seq);
     };
     store_->fail_commit = [this] { return fail_commit && fail_commit(); };
+    counted_ = store_->last_journal_seq();
+    store_->after_commit = [this] { count_rows(); };
     Result<std::unique_ptr<Driver>> driver = Driver::open({.store = std::move(store),
                                                            .config = options_.config,
                                                            .backend = &doors_,
@@ -315,6 +320,8 @@ class Rig {
   std::function<bool()> fail_commit;
   int crashes = 0;
   bool check_snapshots = false;      // at every commit; slow
+  std::uint64_t events_written = 0;  // by all drivers so far, refused ones too
+  std::uint64_t cycles_written = 0;
 
  private:
   void check_snapshot(std::int64_t seq) {
@@ -323,6 +330,15 @@ class Rig {
       ADD_FAILURE() << "a snapshot at row " << seq << " cannot be loaded";
     } else {
       EXPECT_EQ(copy->digest(), digests_[seq]) << "a loaded snapshot differs, row " << seq;
+    }
+  }
+  void count_rows() {
+    const auto rows = store_->journal_after(counted_);
+    if (!rows.ok()) return;
+    for (const store::JournalRow& row : *rows) {
+      if (row.kind == kCycleRow) ++cycles_written;
+      if (row.kind != kCycleRow && row.kind != kForgetRow) ++events_written;
+      counted_ = row.seq;
     }
   }
   void at_point(const char* where) {
@@ -335,6 +351,7 @@ class Rig {
   FaultyBackend doors_;
   std::string folder_;
   FaultyStore* store_ = nullptr;
+  std::int64_t counted_ = 0;         // the last journal row among events and cycles
   std::unique_ptr<Driver> driver_;
   std::map<std::int64_t, std::uint64_t> digests_;  // of the engine, by last journal row
 };

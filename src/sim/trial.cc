@@ -60,11 +60,38 @@ Instant start_of(const TrialPlan& plan, const TrialJobs& jobs) {
   return jobs.size() == 0 ? Instant() : std::min(jobs.submitted(0), plan.until);
 }
 
+/// What queues were owed and got, span by span.
+class SpanSums {
+ public:
+  SpanSums(Duration length, Instant start, std::size_t queues)
+      : length_(length), end_(start + length), owed_(queues), charged_(queues),
+        delivered_(queues) {}
+  [[nodiscard]] Instant end() const { return end_; }
+  [[nodiscard]] Int128 delivered(std::size_t queue) const { return delivered_[queue]; }
+  /// A queue as it stands at the end of the span.
+  void add(std::size_t queue, const QueueStatus& status) {
+    delivered_[queue] += std::min(status.owed - owed_[queue], status.charged - charged_[queue]);
+    owed_[queue] = status.owed;
+    charged_[queue] = status.charged;
+  }
+  void open_next() { end_ = end_ + length_; }
+
+ private:
+  Duration length_;
+  Instant end_;
+  std::vector<Int128> owed_;     // up to the start of the span, as the next
+  std::vector<Int128> charged_;
+  std::vector<Int128> delivered_;
+};
+
 class Trial {
  public:
   Trial(const TrialPlan& plan, const TrialJobs& jobs, const TrialProgress& progress)
       : plan_(plan), jobs_(jobs), progress_(progress), start_(start_of(plan, jobs)),
         now_(start_), cycle_at_(start_), calendar_(plan.passes, start_) {
+    for (const Duration length : plan.spans) {
+      sums_.emplace_back(length, start_, plan.queues.size());
+    }
     result_.times.resize(jobs.size());
     told_.resize(jobs.size());
   }
@@ -73,15 +100,19 @@ class Trial {
     if (auto status = set_up(); !status) return status;
     while (true) {
       const Instant next = next_instant();
+      if (next == TrialPlan::kWhenAllIsOver) break;
+      close_spans(next);
       if (next >= plan_.until) break;
       now_ = next;
       if (auto status = happen(); !status) return status;
       if (++instants_ % kTrialProgressEvery == 0 && progress_) progress_(share_passed());
     }
-    if (plan_.until == TrialPlan::kWhenAllIsOver) return {};
-    now_ = plan_.until;
-    std::vector<Decision> decisions;
-    engine_.advance(now_, decisions);
+    if (plan_.until != TrialPlan::kWhenAllIsOver) {
+      now_ = plan_.until;
+      std::vector<Decision> decisions;
+      engine_.advance(now_, decisions);
+    }
+    for (SpanSums& sums : sums_) add_span(sums);
     return {};
   }
 
@@ -104,8 +135,15 @@ class Trial {
     out.started = std::ssize(all);
     std::set<std::string> parents;
     for (const QueueSpec& queue : plan_.queues) parents.insert(queue.parent);
-    for (const QueueSpec& queue : plan_.queues) {
-      if (!parents.contains(queue.name)) add_queue(out, queue.name, by_queue);
+    out.delivered_over.resize(sums_.size());
+    for (std::size_t at = 0; at < plan_.queues.size(); ++at) {
+      const std::string& name = plan_.queues[at].name;
+      if (parents.contains(name)) continue;
+      add_queue(out, name, by_queue);
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        out.queues.back().delivered_over.push_back(sums_[i].delivered(at));
+        out.delivered_over[i] += sums_[i].delivered(at);
+      }
     }
     const ClusterStatus cluster = engine_.cluster();
     out.evictions = cluster.evictions;
@@ -125,6 +163,23 @@ class Trial {
       if (auto status = engine_.apply(now_, NodeReported{node}); !status) return status;
     }
     return {};
+  }
+
+  /// Spans that end before the next instant. Nothing falls due in between.
+  void close_spans(Instant next) {
+    for (SpanSums& sums : sums_) {
+      while (sums.end() < next && sums.end() < plan_.until) {
+        std::vector<Decision> none;
+        engine_.advance(std::max(sums.end(), now_), none);
+        add_span(sums);
+        sums.open_next();
+      }
+    }
+  }
+  void add_span(SpanSums& sums) {
+    for (std::size_t at = 0; at < plan_.queues.size(); ++at) {
+      if (const auto status = engine_.queue(plan_.queues[at].name)) sums.add(at, *status);
+    }
   }
 
   [[nodiscard]] bool looks_back() const {
@@ -318,6 +373,7 @@ class Trial {
   Instant now_;
   Instant cycle_at_;
   Calendar calendar_;
+  std::vector<SpanSums> sums_;
 };
 
 class ListedJobs : public TrialJobs {

@@ -69,6 +69,9 @@ struct TrialPlan {
   std::vector<NodeSpec> nodes;
   std::vector<QueueSpec> queues;  // parents first
   Duration cycle_every = Duration::seconds(30);  // under a fairness that looks back; 0: never
+  /// What each queue was owed and got is summed over spans of these lengths too, counted from the
+  /// first job on.
+  std::vector<Duration> spans;
   /// One cycle an instant. Enough where nobody can be preempted: a second one finds nothing.
   bool one_cycle = false;
   Instant until;          // the trial is over, whatever still runs or waits; or kWhenAllIsOver
@@ -80,7 +83,10 @@ struct TrialQueue {
   std::int64_t started = 0;
   Spread wait;                // submit to first start, of those that started
   Int128 owed = 0;            // milli-GPU-nanoseconds, as all below
-  Int128 delivered = 0;
+  Int128 delivered = 0;       // moment by moment: never more than it was owed at that moment
+  /// By plan.spans: span by span, so that what it got beyond its part at one time makes up for what
+  /// it lacked at another time of the same span.
+  std::vector<Int128> delivered_over;
   Int128 held = 0;
   Int128 lost = 0;
   std::int64_t evictions = 0;
@@ -105,6 +111,7 @@ struct TrialResult {
   std::vector<TrialQueue> queues;  // leaves, as declared
   Int128 owed = 0;            // sums over the leaves
   Int128 delivered = 0;
+  std::vector<Int128> delivered_over;
   Int128 held = 0;
   Int128 lost = 0;
   Int128 capacity = 0;

@@ -60,6 +60,30 @@ TEST(Trial, AQueueGetsWhatItIsOwedWhenContractsEnd) {
   EXPECT_TRUE(result->held == gpu_minutes(4 * 200 + 2 * 40));
 }
 
+TEST(Trial, ALongerSpanMakesUpForAShortOne) {
+  // b holds all four until 50. a is owed two of them from 10 on, gets them at 50 and has done at
+  // 90; from 100 on it has all four for 100 minutes, though two are its part.
+  std::vector<TrialJob> jobs;
+  for (int i = 0; i < 4; ++i) jobs.push_back(job(0, 50, 1, "b"));
+  for (int i = 0; i < 2; ++i) jobs.push_back(job(10, 40, 1, "a"));
+  for (int i = 0; i < 4; ++i) jobs.push_back(job(100, 100, 1, "a"));
+  TrialPlan plan = plan_of_four_gpus();
+  plan.spans = {Duration::minutes(100), Duration::minutes(600), Duration::days(7)};
+  for (const Instant until : {at_minute(600), TrialPlan::kWhenAllIsOver}) {
+    plan.until = until;
+    const auto result = run_trial(plan, jobs, {});
+    ASSERT_TRUE(result) << result.error().message;
+    const TrialQueue& a = result->queues[0];
+    EXPECT_TRUE(a.owed == gpu_minutes(2 * 80 + 2 * 100));
+    EXPECT_TRUE(a.delivered == gpu_minutes(2 * 40 + 2 * 100));
+    ASSERT_EQ(a.delivered_over.size(), 3U);
+    EXPECT_TRUE(a.delivered_over[0] == gpu_minutes(2 * 40 + 2 * 100));
+    EXPECT_TRUE(a.delivered_over[1] == a.owed);
+    EXPECT_TRUE(a.delivered_over[2] == a.owed);
+    EXPECT_TRUE(result->delivered_over[0] == gpu_minutes(2 * 50) + a.delivered_over[0]);
+  }
+}
+
 TEST(Trial, WorkSinceTheLastCheckpointIsDoneAgain) {
   std::vector<TrialJob> jobs;
   for (int i = 0; i < 4; ++i) {

@@ -68,6 +68,9 @@ expect 0 rota forecast weeks.csv --scale-up-when 'p50 demand > 99' --hook 'touch
 [ ! -e run ] || fail "the hook ran for nothing"
 expect 1 rota forecast weeks.csv --scale-up-when 'p50 demand > 9' --hook 'exit 3'
 complains "ended with exit code 3"
+expect 1 rota forecast weeks.csv --scale-up-when 'p50 demand > 9' --hook 'sleep 600' \
+  --hook-timeout 1s
+complains "had not ended after 1s and was killed; --hook-timeout gives it longer"
 expect 1 rota forecast weeks.csv --scale-up-when 'p50 demand > 9' --hook 'kill -9 $$'
 complains "ended with exit code 137"
 
@@ -94,6 +97,7 @@ wrong "--capacity 'all'" rota forecast weeks.csv --capacity all
 wrong "this history does not tell waits" rota forecast without.csv --scale-up-when 'p90 wait > 1h'
 wrong "--capacity or --on" rota forecast weeks.csv --scale-up-when 'p90 demand > capacity'
 wrong "the third word is >" rota forecast weeks.csv --scale-up-when 'p90 demand = 3'
+wrong "--hook-timeout 'soon': expected a duration" rota forecast weeks.csv --hook-timeout soon
 wrong "--hook needs a condition" rota forecast weeks.csv --hook true
 wrong "needs 34 days of history" rota forecast "$data/slurm/sacct-duplicates.psv"
 wrong "ask for at most 11 days (--days)" rota forecast weeks.csv --days 12

@@ -47,6 +47,10 @@ expect 2 rota import --from-slurm --into a.csv b.csv
 complains "no HISTORY, --format"
 expect 2 rota import a.csv --every 5m
 complains "--every goes with --from-slurm"
+expect 2 rota import --from-slurm --into a.csv --every 1ms
+complains "once a second at most"
+expect 2 rota import --from-slurm --into a.csv --since 2999-01-01
+complains "--since '2999-01-01': that is in the future"
 expect 2 rota import --from-slurm --into a.csv --every never
 complains "expected a span"
 expect 2 rota import --from-slurm --into /nowhere/at/all/a.csv

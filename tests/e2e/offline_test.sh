@@ -7,6 +7,10 @@ expect 0 rota replay "$sample" --on flat:64 --order fifo,shortest --backfill off
 says "clairvoyant bound"
 says "shortest*"
 same "$(grep -c '500' <<<"$OUT")" 4
+expect 2 rota replay "$sample" --on flat:64 --order fifo,easy,fifo
+complains "unknown word 'easy'"
+expect 2 rota replay "$sample" --on flat:64 --order fifo,shortest,fifo
+complains "--order: 'fifo' is named twice"
 expect 0 rota replay "$sample" --on 8x8 --backfill easy -o json
 says '"jobs": 500'
 says '"wait_seconds"'

@@ -6,9 +6,12 @@
 
 #include "engine/engine.h"
 #include "tests/property/check_property.h"
+#include "tests/tally.h"
 
 namespace rota::property {
 namespace {
+
+using testing_tally::tally;
 
 /// Gangs of whole GPUs that run exactly to their limits, first come first served.
 class FifoRun {
@@ -33,6 +36,7 @@ class FifoRun {
   }
 
   std::string run() {
+    ++tally.worlds;
     std::uint64_t id = 0;
     for (const Step& step : script_.steps) {
       JobSpec spec;
@@ -55,6 +59,7 @@ class FifoRun {
 
  private:
   void tell(const Event& event) {
+    ++tally.events;
     if (!engine_.apply(now_, event)) wrong_ = "the engine refuses an event";
   }
   void pass(Duration length) {
@@ -75,6 +80,7 @@ class FifoRun {
   void cycle() {
     for (int round = 0; round < 50; ++round) {
       const engine::CycleResult result = engine_.run_cycle(now_);
+      ++tally.cycles;
       for (const Decision& decision : result.decisions) {
         if (const auto* start = std::get_if<StartAttempt>(&decision)) started(start->job);
       }

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "engine/engine.h"
 #include "tests/property/check_property.h"
+#include "tests/tally.h"
 
 namespace rota::property {
 namespace {
@@ -221,6 +222,8 @@ class Garbage {
   std::uint64_t last_job_ = 0;
 };
 
+using testing_tally::tally;
+
 std::int64_t events_accepted = 0;
 std::int64_t events_told = 0;
 
@@ -229,13 +232,16 @@ void play_garbage(std::uint64_t seed, int events) {
   Garbage garbage(seed * 7919);
   engine::Engine engine;
   Instant now;
+  ++tally.worlds;
   for (int i = 0; i < events; ++i) {
     const Event event = garbage.event();
     if (random.chance(1, 3)) now = now + Duration::seconds(random.between(0, 900));
     (void)engine.run_cycle(now);
+    ++tally.cycles;
     const std::uint64_t before = engine.digest();
     const bool accepted = engine.apply(now, event).ok();
     ++events_told;
+    ++tally.events;
     events_accepted += accepted ? 1 : 0;
     if (!accepted) {
       ASSERT_EQ(engine.digest(), before) << "seed " << seed << " event " << i;

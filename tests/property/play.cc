@@ -5,13 +5,15 @@
 #include <set>
 
 #include "base/text.h"
+#include "tests/tally.h"
 
 namespace rota::property {
 
 namespace {
 
+using testing_tally::tally;
+
 constexpr int kRoundsMax = 500;
-std::uint64_t all_events = 0;
 std::uint64_t all_moves = 0;
 
 class Play {
@@ -21,6 +23,7 @@ class Play {
         world_(stage_), happenings_(stage_, names_), watch_(engine_, stage_) {}
 
   Played run() {
+    ++tally.worlds;
     set_stage();
     for (const Step& step : script_.steps) {
       if (twist_.save_and_load) reload();
@@ -30,14 +33,13 @@ class Play {
     if (watch_.broken().empty()) pass(Duration::hours(3));
     played_.broken = watch_.broken();
     played_.digest = engine_.digest();
-    all_events += played_.events;
     all_moves += played_.moves;
     return std::move(played_);
   }
 
  private:
   bool tell(const Event& event) {
-    ++played_.events;
+    ++tally.events;
     const bool accepted = engine_.apply(now_, event).ok();
     if (const auto* end = std::get_if<AttemptEnded>(&event)) {
       if (told_to_leave_.erase(end->job) > 0) left_[end->job] = now_;
@@ -84,6 +86,7 @@ class Play {
       }
       if (twist_.look) look();
       const engine::CycleResult cycle = engine_.run_cycle(now_);
+      ++tally.cycles;
       for (const Decision& decision : cycle.decisions) carry_out(decision);
       const auto due = world_.next_due();
       if (!cycle.changed && (!due || *due > now_)) break;
@@ -194,8 +197,6 @@ std::string difference(const Played& a, const Played& b) {
   if (b.log.size() > length) return "only the other decides: " + b.log[length];
   return {};
 }
-
-std::uint64_t events_played() { return all_events; }
 
 std::uint64_t moves_played() { return all_moves; }
 

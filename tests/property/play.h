@@ -27,7 +27,6 @@ struct Played {
   std::string broken;               // the first broken promise; empty: none
   std::vector<std::string> log;     // decisions in words, names as numbers
   std::uint64_t digest = 0;         // of the last state
-  std::uint64_t events = 0;
   std::uint64_t moves = 0;          // jobs that left for another and started again at once
 };
 
@@ -36,8 +35,7 @@ Played play(const Script& script, const Twist& twist);
 /// Where two logs part, in words; empty: nowhere.
 std::string difference(const Played& a, const Played& b);
 
-/// Events applied by all plays of this process.
-std::uint64_t events_played();
+/// Moves in all plays of this process.
 std::uint64_t moves_played();
 
 }  // namespace rota::property

@@ -11,9 +11,12 @@
 
 #include "engine/engine.h"
 #include "tests/property/check_property.h"
+#include "tests/tally.h"
 
 namespace rota::property {
 namespace {
+
+using testing_tally::tally;
 
 struct Case {
   std::vector<std::int64_t> nodes;
@@ -47,6 +50,7 @@ class Pair {
 
   /// What differs first, in words; empty: nothing.
   std::string run() {
+    ++tally.worlds;
     set_stage();
     std::size_t next = 0;
     while (next < case_.arrivals.size() || !ends_.empty()) {
@@ -76,6 +80,7 @@ class Pair {
  private:
   [[nodiscard]] Instant at() const { return Instant() + Duration::minutes(now_); }
   void tell(const Event& event) {
+    ++tally.events;
     if (!engine_.apply(at(), event)) wrong_ = "the engine refuses an event";
   }
   void set_stage() {
@@ -135,6 +140,7 @@ class Pair {
     std::vector<RefStart> starts;
     for (int round = 0; round < 20; ++round) {
       const engine::CycleResult cycle = engine_.run_cycle(at());
+      ++tally.cycles;
       for (const Decision& decision : cycle.decisions) {
         const auto* start = std::get_if<StartAttempt>(&decision);
         if (start == nullptr) continue;

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/random.h"
 #include "server/test_rig.h"
+#include "tests/tally.h"
 
 namespace rota::simulation {
 namespace {
@@ -59,6 +60,7 @@ class World {
     outcome_.crashes = rig_.crashes;
     outcome_.failed_commits = failed_commits_;
     outcome_.digest = digest_.value();
+    count();
     return std::move(outcome_);
   }
 
@@ -87,6 +89,12 @@ class World {
   static std::uint32_t permille(int chance) { return static_cast<std::uint32_t>(chance); }
   [[nodiscard]] bool faulty() const { return !plan_.clean && !draining_; }
 
+  void count() const {
+    using testing_tally::tally;
+    ++tally.worlds;
+    tally.events += rig_.events_written;
+    tally.cycles += rig_.cycles_written;
+  }
   void record(const std::string& text) { digest_.add(text); }
   void broken(std::string what) {
     outcome_.broken.push_back(fmt::format("seed {}: {}", plan_.seed, std::move(what)));

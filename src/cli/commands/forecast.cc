@@ -1,4 +1,5 @@
 // forecast: demand and waits of the next days from past ones, and when GPUs will be short.
+#include <chrono>
 #include <memory>
 
 #include "audit/audit.h"
@@ -27,6 +28,7 @@ struct ForecastCommand {
   std::string days = "7";
   std::string scale_up;
   std::string hook;
+  std::string hook_timeout = "5m";
   OutputOptions output;
 };
 
@@ -140,9 +142,23 @@ Result<ForecastReport> forecast_report_of(Context& context, const ForecastComman
   return std::move(report);
 }
 
-int run_hook(Context& context, const std::string& hook, const ForecastReport& report) {
+Result<Duration> patience_of(const std::string& text) {
+  const auto span = parse_duration(text);
+  if (span && *span > Duration() && *span <= Duration::days(365)) return *span;
+  return usage_error("--hook-timeout '" + text + "': expected a duration like 30s or 5m");
+}
+
+int run_hook(Context& context, const std::string& hook, Duration patience,
+             const ForecastReport& report) {
   context.out.flush();
-  const auto code = run_shell(hook, json_of(scale_up_json(report)));
+  const auto code = run_shell(hook, json_of(scale_up_json(report)),
+                              std::chrono::milliseconds(patience.ns() / 1'000'000 + 1));
+  if (!code && code.error().code == ErrorCode::kTimeout) {
+    context.err << "rota: --hook '" << hook << "' had not ended after "
+                << format_duration(patience)
+                << " and was killed; --hook-timeout gives it longer\n";
+    return kExitFailed;
+  }
   if (!code) return report_error(context, code.error());
   if (*code == 0) return kExitScaleUp;
   context.err << "rota: --hook '" << hook << "' ended with exit code " << *code << "\n";
@@ -162,6 +178,8 @@ int forecast_files(Context& context, const ForecastCommand& options) {
     return report_error(context, usage_error("--hook needs a condition: --scale-up-when "
                                              "'p90 demand > 64'"));
   }
+  const auto patience = patience_of(options.hook_timeout);
+  if (!patience) return report_error(context, patience.error());
   const auto report = forecast_report_of(context, options);
   if (!report) return report_error(context, report.error());
   if (*format == Format::kJson) context.out << json_of(forecast_json(*report));
@@ -172,7 +190,9 @@ int forecast_files(Context& context, const ForecastCommand& options) {
                                  *format == Format::kWide ? Hours::kShown : Hours::kHidden);
   }
   if (report->shortages.empty()) return kExitOk;
-  const int code = options.hook.empty() ? kExitScaleUp : run_hook(context, options.hook, *report);
+  const int code = options.hook.empty()
+                       ? kExitScaleUp
+                       : run_hook(context, options.hook, *patience, *report);
   return is_written(context) ? code : kExitFailed;
 }
 
@@ -196,6 +216,8 @@ Runner declare_forecast(CLI::App& app, Context& context) {
       "CONDITION", "Scaling");
   add("--hook", options->hook,
       "then run it by the shell, with the shortage as JSON on its standard input", "COMMAND",
+      "Scaling");
+  add("--hook-timeout", options->hook_timeout, "the hook is killed after that time (5m)", "TIME",
       "Scaling");
   add_history_options(app, options->history);
   add_output_options(app, options->output, "table|wide|json|csv|html");

@@ -294,6 +294,10 @@ Result<LiveSetting> live_setting(const Context& context, const ImportOptions& op
   if (!options.since.empty()) {
     const auto since = parse_past(options.since, context.now_seconds());
     if (!since) return usage_error("--since: " + since.error().message);
+    if (*since > context.now_seconds()) {
+      return usage_error("--since '" + options.since + "': that is in the future; sacct knows "
+                         "only what was");
+    }
     setting.import.since = *since;
   }
   if (!options.overlap.empty()) {
@@ -304,6 +308,10 @@ Result<LiveSetting> live_setting(const Context& context, const ImportOptions& op
   if (!options.every.empty()) {
     const auto every = live_span("--every", options.every);
     if (!every) return every.error();
+    if (*every < Duration::seconds(1)) {
+      return usage_error("--every '" + options.every + "': sacct is asked once a second at most; "
+                         "5m is usual");
+    }
     setting.every = *every;
   }
   return setting;

@@ -29,6 +29,8 @@ constexpr auto names_of(Rule) {
 constexpr std::int32_t kUsual = 0;
 constexpr std::int32_t kDebug = 1;
 constexpr Duration kDebugApart = Duration::minutes(5);
+constexpr std::array<Duration, 2> kSpans{Duration::days(1), Duration::days(7)};
+constexpr std::size_t kWeek = 1;
 constexpr const char* kTeams = "(teams)";  // above the queues of the teams
 constexpr const char* kDebugQueue = "(debug)";
 
@@ -240,6 +242,7 @@ sim::TrialPlan plan_of(const std::vector<history::WholeJob>& jobs, const Setting
   sim::TrialPlan plan;
   plan.nodes = setting.nodes;
   plan.until = *setting.from + setting.length;
+  plan.spans.assign(kSpans.begin(), kSpans.end());
   plan.policy.quarantine_after.reset();
   plan.policy.grace = setting.grace;
   switch (rule) {
@@ -288,18 +291,21 @@ double gpu_hours(Int128 time) {
   return static_cast<double>(time) / (1000.0 * 3600.0 * 1e9);
 }
 
-/// The team that got least of what it was owed; debug work is nobody's.
-const sim::TrialQueue* worst_of(const sim::TrialResult& result) {
-  const sim::TrialQueue* worst = nullptr;
+/// What of its due the team got that got least of it; debug work is nobody's. None: no team was
+/// owed anything.
+std::optional<double> worst_of(const sim::TrialResult& result,
+                               Int128 (*delivered)(const sim::TrialQueue&)) {
+  std::optional<double> worst;
   for (const sim::TrialQueue& queue : result.queues) {
     if (queue.owed == 0 || queue.name == kDebugQueue) continue;
-    if (worst == nullptr ||
-        part(queue.delivered, queue.owed) < part(worst->delivered, worst->owed)) {
-      worst = &queue;
-    }
+    const double got = part(delivered(queue), queue.owed);
+    if (!worst || got < *worst) worst = got;
   }
   return worst;
 }
+
+Int128 by_moment(const sim::TrialQueue& queue) { return queue.delivered; }
+Int128 by_week(const sim::TrialQueue& queue) { return queue.delivered_over[kWeek]; }
 
 const sim::Spread& wait_of(const sim::TrialResult& result, std::int32_t kind) {
   static const sim::Spread kNone;
@@ -313,20 +319,25 @@ std::string percent(double value) { return number_text(value * 100, 1) + "%"; }
 std::string runs_table(const Context& context, const OutputOptions& output,
                        const std::vector<SharingRun>& runs) {
   report::Table table({{"POLICY"}, {"DELIVERED", Align::kRight}, {"WORST TEAM", Align::kRight},
+                       {"BY WEEK", Align::kRight}, {"WORST", Align::kRight},
                        {"DEBUG P90", Align::kRight}, {"WAIT P50", Align::kRight},
                        {"P90", Align::kRight}, {"MEAN", Align::kRight},
                        {"OCCUPANCY", Align::kRight}, {"PREEMPTIONS", Align::kRight},
                        {"LOST GPU-H", Align::kRight}});
   for (const SharingRun& run : runs) {
     const sim::TrialResult& result = run.result;
-    const sim::TrialQueue* worst = worst_of(result);
+    const auto ratio = [&](std::optional<double> of) {
+      return result.owed == 0 || !of ? "-" : percent(*of);
+    };
     const auto time = [](Duration d) {
       return report::short_duration(static_cast<double>(d.ns()) / 1e9);
     };
     const sim::Spread& usual = wait_of(result, kUsual);
     table.add_row({{std::string(name_of(run.rule))},
-                   {result.owed == 0 ? "-" : percent(part(result.delivered, result.owed))},
-                   {worst == nullptr ? "-" : percent(part(worst->delivered, worst->owed))},
+                   {ratio(part(result.delivered, result.owed))},
+                   {ratio(worst_of(result, by_moment))},
+                   {ratio(part(result.delivered_over[kWeek], result.owed))},
+                   {ratio(worst_of(result, by_week))},
                    {kDebug < std::ssize(result.wait_of_kind) ? time(wait_of(result, kDebug).p90)
                                                              : "-"},
                    {time(usual.p50)},
@@ -390,6 +401,8 @@ api::Json run_json(const SharingRun& run) {
   json["finished"] = result.finished;
   json["refused"] = result.refused;
   json["delivered_ratio"] = ratio_json(result.delivered, result.owed);
+  json["delivered_by_day_ratio"] = ratio_json(result.delivered_over[0], result.owed);
+  json["delivered_by_week_ratio"] = ratio_json(result.delivered_over[kWeek], result.owed);
   json["occupancy"] = rounded(part(result.held, result.capacity), 1e4);
   json["preemptions"] = result.evictions;
   json["lost_gpu_hours"] = rounded(gpu_hours(result.lost), 10);
@@ -404,6 +417,8 @@ api::Json run_json(const SharingRun& run) {
     one["owed_gpu_hours"] = rounded(gpu_hours(queue.owed), 10);
     one["delivered_gpu_hours"] = rounded(gpu_hours(queue.delivered), 10);
     one["delivered_ratio"] = ratio_json(queue.delivered, queue.owed);
+    one["delivered_by_day_ratio"] = ratio_json(queue.delivered_over[0], queue.owed);
+    one["delivered_by_week_ratio"] = ratio_json(queue.delivered_over[kWeek], queue.owed);
     one["gpu_hours"] = rounded(gpu_hours(queue.held), 10);
     one["wait_seconds"] = spread_json(queue.wait);
     json["queues"].push_back(std::move(one));
@@ -443,7 +458,8 @@ int study_sharing(Context& context, const SharingOptions& options) {
                   << teams_table(context, options.output, runs);
     }
     context.out << "DELIVERED: of the GPU time that teams wanted and their weights entitled them "
-                   "to.\nDebug jobs: one GPU, at most "
+                   "to,\nmoment by moment; BY WEEK: week by week, where more at one time makes up "
+                   "for less at another.\nDebug jobs: one GPU, at most "
                 << options.debug_under
                 << ", none of the team's in the 5 minutes before. The other waits are of all other "
                    "jobs that started.\n"
