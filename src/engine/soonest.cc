@@ -48,8 +48,8 @@ class Takings {
   [[nodiscard]] const std::vector<const Takeable::Entries*>& ripe() const { return ripe_; }
   /// Whether the job is among them all by then.
   [[nodiscard]] bool has(const JobRec& job, Instant by) const {
-    return job.may_be_taken() && allowed_[place_of(job.queue, job.spec.charge)] != 0 && may_take(job) &&
-           from(job) <= by;
+    const bool allowed = allowed_[place_of(job.queue, job.spec.charge)] != 0;
+    return allowed && job.may_be_taken() && may_take(job) && from(job) <= by;
   }
   /// The next one beside those, in order of time, up to `last`.
   Taking next(Instant last) {

@@ -44,8 +44,8 @@ class Turns {
   /// Puts the charged (or the uncharged) jobs that wait in line.
   void open(bool charged);
   /// The class whose next job has the turn; null: none is left. A shape or class for which
-  /// `without_hope` holds when its turn comes is left out from there on. The caller visits that job,
-  /// then calls pass_on() if the class may go on.
+  /// `without_hope` holds when its turn comes is left out from there on. The caller visits that
+  /// job, then calls pass_on() if the class may go on.
   template <class ShapeTest, class ClassTest>
   [[nodiscard]] ClassTurn* next(ShapeTest&& shape_without_hope, ClassTest&& class_without_hope) {
     while (true) {
