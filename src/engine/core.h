@@ -134,6 +134,8 @@ struct Core {
   std::optional<Reservation> reservation;
   std::pair<JobId, Instant> reserved_last;  // whom the last was made for, and when
   Future future;                     // of the reservation
+  std::optional<Instant> unsettled_known_at;  // the future has `unsettled` as of then but for
+  std::vector<JobId> unsettled_noted;         // these and those that claim
   ConservativePlan plan;             // reservations of all blocked jobs (conservative)
   std::optional<JobId> blocked_by;   // the job nothing may pass (backfill=off)
   Estimates estimates;
@@ -360,11 +362,13 @@ struct Core {
   std::vector<std::string> check_invariants() const;
 
   JobRec& job(JobId id) { return state.jobs.at(id); }
-  /// Forgets what was found out about the state for people.
+  /// Forgets what was found out about the state.
   void state_changes() {
     estimates.ready = false;
     shortages.clear();
     holders.reset();
+    unsettled_known_at.reset();
+    unsettled_noted.clear();
   }
   void decide(Decision decision) { queued.push_back(std::move(decision)); }
   [[nodiscard]] const Request& request(const JobRec& j) const {

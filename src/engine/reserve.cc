@@ -73,6 +73,7 @@ void Core::note_unsettled(const JobRec& job) {
     unsettled.erase(job.id);
   } else {
     unsettled.insert(job.id);
+    unsettled_noted.push_back(job.id);
   }
 }
 
@@ -83,10 +84,22 @@ void Core::note_leaves(JobRec& job) {
 }
 
 void Core::follow_present() {
+  const bool known = unsettled_known_at == state.now;
+  unsettled_known_at = state.now;
   if (future.follows(ledger)) {
-    for (const JobId id : unsettled) note_leaves(job(id));
+    if (!known) {
+      for (const JobId id : unsettled) note_leaves(job(id));
+    } else {
+      for (const JobId id : unsettled_noted) {
+        if (unsettled.contains(id)) note_leaves(job(id));
+      }
+      // When they start follows from their victims.
+      for (const JobId id : claiming) note_leaves(job(id));
+    }
+    unsettled_noted.clear();
     return;
   }
+  unsettled_noted.clear();
   future.start(ledger, state.now);
   for (const JobId id : active) {
     JobRec& other = job(id);
