@@ -41,7 +41,7 @@ inline std::int64_t trace_gpus(Random& random) {
   return gpus;
 }
 
-inline std::vector<sim::ReplayJob> made_up_trace(std::int64_t count) {
+inline std::vector<sim::ReplayJob> made_up_trace(std::int64_t count, double load = kTraceLoad) {
   Random root(kTraceSeed);
   Random sizes = root.child("sizes");
   Random runtimes = root.child("runtimes");
@@ -55,7 +55,7 @@ inline std::vector<sim::ReplayJob> made_up_trace(std::int64_t count) {
         static_cast<std::int64_t>(std::clamp(seconds, 10.0, 7 * 86400.0)));
     work += static_cast<double>(job.gpus) * static_cast<double>(job.runtime.whole_seconds());
   }
-  const double gap = work / (kTraceNodes * 8 * kTraceLoad) / static_cast<double>(count);
+  const double gap = work / (kTraceNodes * 8 * load) / static_cast<double>(count);
   double now = 0;
   for (sim::ReplayJob& job : jobs) {
     now += -std::log(uniform(arrivals)) * gap;

@@ -2,6 +2,8 @@
 // whole engines full of running and waiting jobs. Same seed, same cluster.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -307,5 +309,27 @@ inline std::int64_t settle(engine::Engine& engine, Instant now) {
   }
   return started;
 }
+
+/// CPU times of single rounds, for what a mean hides.
+class Rounds {
+ public:
+  void begin() { begun_ = cpu_nanoseconds(); }
+  void end() { times_.push_back(cpu_nanoseconds() - begun_); }
+  /// In microseconds, the time within which so many percent of the rounds were done.
+  [[nodiscard]] double within(std::size_t percent) {
+    std::sort(times_.begin(), times_.end());
+    const std::size_t rank = (times_.size() * percent + 99) / 100;
+    return static_cast<double>(times_[std::max<std::size_t>(rank, 1) - 1]) / 1e3;
+  }
+
+ private:
+  static std::int64_t cpu_nanoseconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+  }
+  std::int64_t begun_ = 0;
+  std::vector<std::int64_t> times_;
+};
 
 }  // namespace rota::bench

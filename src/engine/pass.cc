@@ -16,7 +16,7 @@ class Pass {
   bool run();
 
  private:
-  enum class Outcome { kChanged, kPassed, kStop };
+  enum class Outcome { kStarted, kTaken, kPassed, kStop };
 
   bool run_phase(bool charged);
   Outcome visit(JobRec& job, ClassTurn& turn);
@@ -94,8 +94,11 @@ bool Pass::run_phase(bool charged) {
     return hopeless(shape, turn);
   };
   while (ClassTurn* turn = turns.next(no_shape, no_class)) {
+    const QueueIndex queue = turn->job_class->key.queue;
     const Outcome outcome = visit(core_.job(JobId(turn->next.key.id)), *turn);
-    if (outcome == Outcome::kChanged) ++decided_;
+    if (outcome == Outcome::kStarted) turns.reorder(queue);
+    if (outcome == Outcome::kTaken) turns.reorder_all();
+    if (outcome == Outcome::kStarted || outcome == Outcome::kTaken) ++decided_;
     if (outcome == Outcome::kStop) return true;
     if (!for_good || !hopeless(turns.shape(), *turn)) turns.pass_on();
   }
@@ -129,12 +132,12 @@ Pass::Outcome Pass::visit(JobRec& job, ClassTurn& turn) {
     if (allowed) {
       core_.make_claim(job, std::move(*claim));
       if (first_blocked_) core_.reservation = core_.reserve(core_.job(*first_blocked_));
-      return Outcome::kChanged;
+      return Outcome::kTaken;
     }
     if (!limited) turn.claim_dead = true;
   }
   if (limited) return Outcome::kPassed;
-  return move_for(job) ? Outcome::kChanged : blocked(job);
+  return move_for(job) ? Outcome::kTaken : blocked(job);
 }
 
 bool Pass::move_for(JobRec& job) {
@@ -148,7 +151,7 @@ bool Pass::move_for(JobRec& job) {
 Pass::Outcome Pass::start(JobRec& job, Tasks tasks) {
   if (guarded()) core_.settle_reserved_place();
   core_.order_start(job, std::move(tasks));
-  return Outcome::kChanged;
+  return Outcome::kStarted;
 }
 
 Pass::Outcome Pass::start_if_allowed(JobRec& job, ClassTurn& turn, Tasks tasks,
@@ -214,11 +217,11 @@ Pass::Outcome Pass::visit_conservative(JobRec& job, std::int64_t room) {
     if (auto claim = core_.find_claim(job, core_.ledger, now_)) {
       core_.make_claim(job, std::move(*claim));
       timeline_.emplace(core_.idle_ledger(), core_.busy_intervals());
-      return Outcome::kChanged;
+      return Outcome::kTaken;
     }
     if (move_for(job)) {
       timeline_.emplace(core_.idle_ledger(), core_.busy_intervals());
-      return Outcome::kChanged;
+      return Outcome::kTaken;
     }
   }
   auto slot = timeline_->earliest(core_.placer, query);

@@ -97,6 +97,8 @@ Turns::LaneTurn& Turns::add_lane(QueueIndex queue) {
 
 void Turns::open(bool charged) {
   lanes_used_ = 0;
+  const JobRec* holder = state_.jobs.find(state_.reservation_holder);
+  holder_queue_ = holder == nullptr ? kNone : holder->queue;
   live_.assign(state_.queues.size(), 0);
   lane_of_queue_.resize(live_.size());
   for (const auto& [queue, waiting] : waiting_.lanes()) {
@@ -109,6 +111,39 @@ void Turns::open(bool charged) {
     for (QueueIndex q = queue; q != kNone; q = state_.queues[q].parent) ++live_[q];
     lane_of_queue_[static_cast<std::size_t>(queue)] = lanes_used_++;
   }
+  if (state_.policy.order != Order::kFair) return;
+  in_turn_.resize(live_.size());
+  for (QueueIndex q = 0; q < std::ssize(live_); ++q) {
+    in_turn_[q].clear();
+    if (live_[q] == 0) continue;
+    for (const QueueIndex child : state_.queues[q].children) {
+      if (live_[child] > 0) in_turn_[q].push_back(child);
+    }
+    order_children(q);
+  }
+}
+
+auto Turns::comes_later() const {
+  return [this](QueueIndex a, QueueIndex b) { return owners_.before(b, a, holder_queue_); };
+}
+
+void Turns::order_children(QueueIndex parent) {
+  auto& children = in_turn_[parent];
+  std::make_heap(children.begin(), children.end(), comes_later());
+}
+
+void Turns::reorder(QueueIndex queue) {
+  if (state_.policy.order != Order::kFair) return;
+  for (QueueIndex q = queue; q > 0; q = state_.queues[q].parent) {
+    order_children(state_.queues[q].parent);
+  }
+}
+
+void Turns::reorder_all() {
+  if (state_.policy.order != Order::kFair) return;
+  for (QueueIndex q = 0; q < std::ssize(live_); ++q) {
+    if (live_[q] > 0) order_children(q);
+  }
 }
 
 /// Puts the class's next job after that place in line.
@@ -120,25 +155,23 @@ void Turns::feed(LaneTurn& lane, std::uint32_t of, const std::optional<OrderKey>
   lane.push_class(of);
 }
 
+/// Of the lane whose turn it is, so each queue on its path is the first of its siblings.
 void Turns::close(const LaneTurn& lane) {
-  for (QueueIndex q = lane.queue; q != kNone; q = state_.queues[q].parent) --live_[q];
+  for (QueueIndex q = lane.queue; q != kNone; q = state_.queues[q].parent) {
+    const bool fair = state_.policy.order == Order::kFair;
+    if (--live_[q] > 0 || !fair || q == 0) continue;
+    auto& siblings = in_turn_[state_.queues[q].parent];
+    std::pop_heap(siblings.begin(), siblings.end(), comes_later());
+    siblings.pop_back();
+  }
 }
 
 /// The lane whose turn it is, from the root down; lanes_used_ when none is left.
 std::size_t Turns::next_lane() const {
   if (lanes_used_ == 0 || live_[0] == 0) return lanes_used_;
   if (state_.policy.order != Order::kFair) return 0;
-  const JobRec* holder = state_.jobs.find(state_.reservation_holder);
-  const QueueIndex holder_queue = holder == nullptr ? kNone : holder->queue;
   QueueIndex q = 0;
-  while (!state_.queues[q].children.empty()) {
-    QueueIndex best = kNone;
-    for (const QueueIndex child : state_.queues[q].children) {
-      if (live_[child] == 0) continue;
-      if (best == kNone || owners_.before(child, best, holder_queue)) best = child;
-    }
-    q = best;
-  }
+  while (!in_turn_[q].empty()) q = in_turn_[q].front();
   return lane_of_queue_[static_cast<std::size_t>(q)];
 }
 

@@ -4,8 +4,8 @@
 // Whether anything of a shape fits is asked once for all its classes, so a lane's classes stand
 // together by shape, and a shape for which there is no hope is left out with all of them. Filled
 // anew for each pass; what it needs of memory is kept from pass to pass.
-// Cost: open O(classes); a turn O(depth * children + log shapes + log classes), and the next job of
-// its class.
+// Cost: open O(classes + queues with jobs in line); a turn O(depth + log shapes + log classes), and
+// the next job of its class; after a start O(siblings of the queues that hold more by it).
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,10 @@ class Turns {
       close(lane);
     }
   }
+  /// The queue and its parents hold more or less than before.
+  void reorder(QueueIndex queue);
+  /// Any queue may.
+  void reorder_all();
   /// The shape of the class that next() gave.
   [[nodiscard]] ShapeTurn& shape() {
     LaneTurn& lane = lanes_[chosen_lane_];
@@ -97,6 +101,8 @@ class Turns {
     [[nodiscard]] bool later_shape(std::uint32_t a, std::uint32_t b) const;
   };
   [[nodiscard]] std::size_t next_lane() const;
+  void order_children(QueueIndex parent);
+  [[nodiscard]] auto comes_later() const;
   [[nodiscard]] LaneTurn& add_lane(QueueIndex queue);
   void close(const LaneTurn& lane);
   static void feed(LaneTurn& lane, std::uint32_t of, const std::optional<OrderKey>& after);
@@ -109,6 +115,8 @@ class Turns {
   std::vector<std::size_t> lane_of_queue_;
   std::vector<std::uint32_t> slot_of_shape_;  // in the lane being filled; checked before use
   std::vector<std::int64_t> live_;        // lanes with jobs in line in each queue's subtree
+  std::vector<std::vector<QueueIndex>> in_turn_;  // under order=fair: live children, a heap
+  QueueIndex holder_queue_ = kNone;       // of the reservation, which wins ties
   std::size_t chosen_lane_ = 0;
   std::uint32_t chosen_ = 0;
 };
