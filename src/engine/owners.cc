@@ -112,6 +112,18 @@ void Owners::count_use(Instant now) {
   }
 }
 
+void Owners::count_use(Instant now, const std::vector<QueueIndex>& queues) {
+  make_room();
+  use_round_.resize(use_.size(), 0);
+  ++round_;
+  for (const QueueIndex queue : queues) {
+    for (QueueIndex q = queue; q != kNone && use_round_[q] != round_; q = state_.queues[q].parent) {
+      use_round_[q] = round_;
+      use_[q] = state_.queues[q].usage.used(now, state_.policy);
+    }
+  }
+}
+
 void Owners::count_owed(const Demand& waiting, std::int64_t gpus_healthy) {
   make_room();
   std::fill(wanted_.begin(), wanted_.end(), 0);

@@ -41,6 +41,8 @@ class Owners {
 
   /// Recomputes what queues have used, as fairness counts it at `now`. Changes no queue.
   void count_use(Instant now);
+  /// The same for these queues and their parents alone.
+  void count_use(Instant now, const std::vector<QueueIndex>& queues);
   /// Recomputes demand and what is owed from what waits in each leaf. Changes no queue.
   void count_owed(const Demand& waiting, std::int64_t gpus_healthy);
   /// The same where nothing has changed since the last time but what leaves hold, which is known
@@ -96,6 +98,8 @@ class Owners {
   std::vector<std::int64_t> share_;        // whole GPUs
   std::vector<std::int64_t> quota_share_;  // whole GPUs
   std::vector<Int128> use_;
+  std::vector<std::uint64_t> use_round_;   // of count_use() for some, when it came by last
+  std::uint64_t round_ = 0;
   std::vector<std::int64_t> owed_rate_;    // milli-GPU
   std::vector<std::int64_t> part_;         // milli-GPU by weight alone
   std::vector<std::int64_t> weight_;       // as declared, side by side

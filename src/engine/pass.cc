@@ -316,7 +316,9 @@ CycleResult Core::run_cycle(Instant now) {
   const bool claims_started = start_claims();
   // Turns go by what is held and used. Who takes from others goes by shares, found when needed.
   if (state.policy.fairness != FairnessKind::kInstant) {
-    owners.count_use(now);
+    std::vector<QueueIndex> in_line;
+    for (const auto& [queue, lane] : waiting.lanes()) in_line.push_back(queue);
+    owners.count_use(state.now, in_line);
     shares_stale = true;
   }
   if (!with_deadline.empty()) place_deadlines();
