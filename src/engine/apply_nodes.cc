@@ -56,7 +56,7 @@ void Core::requests_changed() {
   state.jobs.for_each([this](const JobRec& const_job) {
     if (const_job.final()) return;
     JobRec& job = this->job(const_job.id);
-    job.task_milli = requests.at(job.shape_index).milli;
+    job.task_milli = requests.at(job.shape_index).milli_most;
     if (job.pending() && job.gates == 0) waiting.insert(job);
   });
   state.jobs.for_each([this](const JobRec& j) {

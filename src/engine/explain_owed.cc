@@ -53,7 +53,22 @@ std::vector<Instant> contract_ends_ahead(Core& core, const JobRec& job) {
   return ends;
 }
 
-/// The first contract end at which the claim would go through; none: never as things are.
+/// Whether those who leave by themselves before that instant are enough, with what may be taken of
+/// others by then.
+bool goes_through_before(Core& core, const JobRec& job, Instant at) {
+  Ledger before = core.ledger;
+  for (const auto& [leaves, id] : holders_of(core).leaving) {
+    if (leaves >= at) break;
+    const JobRec& other = *core.state.jobs.find(id);
+    before.give(other.held);
+    before.give(other.leaving);
+  }
+  return core.placer.place(before, core.request(job), job.tasks_min()).has_value() ||
+         core.find_claim(job, before, at - Duration(1), {}, ClaimAsks::kWhether).has_value();
+}
+
+/// The first contract end at which the claim would go through; none: never as things are, or
+/// without it sooner.
 std::optional<Instant> find_contract_end(Core& core, const JobRec& job) {
   const std::vector<Instant> ends = contract_ends_ahead(core, job);
   if (ends.empty()) return std::nullopt;
@@ -66,7 +81,10 @@ std::optional<Instant> find_contract_end(Core& core, const JobRec& job) {
       future.give(other.held);
       future.give(other.leaving);
     }
-    if (core.find_claim(job, future, at, {}, ClaimAsks::kWhether)) return at;
+    if (core.find_claim(job, future, at, {}, ClaimAsks::kWhether)) {
+      const bool room = core.placer.place(future, core.request(job), job.tasks_min()).has_value();
+      return room || goes_through_before(core, job, at) ? std::nullopt : std::optional(at);
+    }
   }
   return std::nullopt;
 }

@@ -59,7 +59,7 @@ void Core::set_shape(JobRec& job, const JobShape& shape) {
   const auto known = static_cast<ShapeIndex>(requests.size());
   job.shape_index = requests.intern(shape);
   if (job.shape_index == known) requests.compile(known, state, topology, ledger);
-  job.task_milli = requests.at(job.shape_index).milli;
+  job.task_milli = requests.at(job.shape_index).milli_most;
 }
 
 void Core::count_pending(const JobRec& job, std::int64_t sign) {

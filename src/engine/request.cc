@@ -69,27 +69,33 @@ bool node_could_hold(const Request& request, const NodeSpec& spec, const NodeCap
   }
 }
 
-std::int64_t milli_of_one(const Request& request, const State& state, const Ledger& ledger) {
+/// What one task counts in sums: slices and instances are other parts of other devices.
+void compile_milli(Request& request, const State& state, const Ledger& ledger) {
   const TaskShape& task = request.shape.task;
-  if (request.kind == NeedKind::kSlots) {
-    for (const NodeIndex n : request.nodes) {
-      for (const DeviceCap& device : ledger.node(n).devices) {
-        if (device.slots_total > 0) return 1000 * task.slots / device.slots_total;
+  request.milli = request.milli_most = task.gpus.value();
+  if (request.kind != NeedKind::kSlots && request.kind != NeedKind::kMig) return;
+  bool any = false;
+  const auto add = [&](std::int64_t least, std::int64_t most) {
+    request.milli = any ? std::min(request.milli, least) : least;
+    request.milli_most = any ? std::max(request.milli_most, most) : most;
+    any = true;
+  };
+  for (const NodeIndex n : request.nodes) {
+    for (const DeviceCap& device : ledger.node(n).devices) {
+      // Slices on several devices are rounded down one device at a time.
+      if (request.kind == NeedKind::kSlots && device.slots_total > 0) {
+        add(task.slots * (1000 / device.slots_total), 1000 * task.slots / device.slots_total);
       }
     }
-    return 0;
-  }
-  if (request.kind == NeedKind::kMig) {
-    for (const NodeIndex n : request.nodes) {
-      const NodeSpec& spec = state.nodes[n].spec;
-      for (const DeviceSpec& device : spec.devices) {
-        const auto profile = mig_profile(task.mig, device.model, device.memory.value());
-        if (profile) return 1000 * profile->compute / profile->compute_total;
-      }
+    if (request.kind != NeedKind::kMig) continue;
+    for (const DeviceSpec& device : state.nodes[n].spec.devices) {
+      const auto profile = mig_profile(task.mig, device.model, device.memory.value());
+      if (!profile) continue;
+      const std::int64_t part = 1000 * profile->compute / profile->compute_total;
+      add(part, part);
     }
-    return 0;
   }
-  return task.gpus.value();
+  if (!any) request.milli = request.milli_most = 0;
 }
 
 void compile_models(Request& request, const Topology& topology) {
@@ -194,7 +200,7 @@ void RequestTable::compile(ShapeIndex index, const State& state, const Topology&
     request.node_set.insert(n);
   }
   compile_options(request, state, topology, ledger);
-  request.milli = milli_of_one(request, state, ledger);
+  compile_milli(request, state, ledger);
   const JobShape& shape = request.shape;
   const bool any_mixed = std::any_of(request.nodes.begin(), request.nodes.end(),
                                      [&](NodeIndex n) { return topology.mixed(n); });

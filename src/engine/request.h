@@ -16,7 +16,8 @@ struct Request {
   JobShape shape;
   NeedKind kind = NeedKind::kWhole;
   std::int32_t whole = 0;               // devices of one task (kWhole)
-  std::int64_t milli = 0;               // what one task counts in sums
+  std::int64_t milli = 0;               // what one task counts in sums, wherever it is, at least
+  std::int64_t milli_most = 0;          // and at most: what limits and shares go by
   std::vector<std::int32_t> models;     // options in order; {kNone}: devices of any model, mixed
   std::vector<std::int32_t> sites;      // options in order
   std::vector<NodeIndex> nodes;         // where one task could run if the node were empty and well

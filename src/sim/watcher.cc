@@ -84,6 +84,8 @@ void Watcher::count_out(JobId id, const std::vector<std::int64_t>* tasks) {
 
 void Watcher::check_limits(JobId id) {
   const Job& job = jobs_[id];
+  // What holds no GPU makes nobody hold more, also where a lowered limit is exceeded.
+  if (milli_of(job.places) == 0) return;
   const auto user = users_.find(job.spec.user);
   if (user != users_.end() && user->second.limit &&
       held_by_user_[job.spec.user] > user->second.limit->value()) {
