@@ -408,8 +408,10 @@ void Core::release_leaving(JobRec& job, const std::vector<std::int64_t>& ranks) 
     if (!still_there) change_node(gone.node, [](NodeRec& node) { --node.running; });
   }
   for (const JobId id : claiming) {
-    const bool still = job.yielded || std::find(job.leaving_for.begin(), job.leaving_for.end(),
-                                                id) != job.leaving_for.end();
+    // Who took only tasks waits for no more than those, also when another took the rest.
+    const bool whole = job.yielded && job.stop_by == id;
+    const bool still = whole || std::find(job.leaving_for.begin(), job.leaving_for.end(), id) !=
+                                    job.leaving_for.end();
     if (!still) std::erase(this->job(id).victims, job.id);
   }
   note_unsettled(job);

@@ -83,6 +83,15 @@ TEST(Promises, HoldWhereTheyOnceBroke) {
   lowered_again.stage[8] = 7155;
   const Played told = play(lowered_again, {});
   EXPECT_EQ(told.broken, "") << testing::PrintToString(told.log);
+
+  // Claimed task by task, then as a whole by somebody else.
+  Script in_parts{{}, {{0, {0, 4, 0, 0, 0, 696320}}, {45, {16596, 0, 0, 0, 0, 464064}}}};
+  in_parts.stage[5] = 3;
+  in_parts.stage[12] = 54998;
+  in_parts.stage[14] = 645;
+  in_parts.stage[20] = 657167;
+  const Played taken = play(where_jobs_move(in_parts), {});
+  EXPECT_EQ(taken.broken, "") << testing::PrintToString(taken.log);
 }
 
 /// Plays the script plainly and with the twist; the twist must not matter.
