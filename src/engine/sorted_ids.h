@@ -32,7 +32,6 @@ class SortedIds {
   void clear() { ids_.clear(); }
   [[nodiscard]] auto begin() const { return ids_.begin(); }
   [[nodiscard]] auto end() const { return ids_.end(); }
-  friend bool operator==(const SortedIds&, const SortedIds&) = default;
 
  private:
   std::vector<JobId> ids_;
